@@ -1,0 +1,77 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// MaxScaleOut bounds the number of nodes of a configuration.
+const MaxScaleOut = 100_000
+
+// Configuration is a machine type and how many of it.
+type Configuration struct {
+	// MachineType is the provider's name, such as "m4.xlarge".
+	MachineType string
+	// ScaleOut is the number of nodes.
+	ScaleOut int
+}
+
+// String returns the form that users type, such as "8xm4.xlarge".
+func (c Configuration) String() string { return fmt.Sprintf("%dx%s", c.ScaleOut, c.MachineType) }
+
+// ParseConfiguration reverses [Configuration.String]. Spaces around the x are allowed.
+func ParseConfiguration(s string) (Configuration, error) {
+	n, machine, ok := strings.Cut(s, "x")
+	nodes, err := strconv.Atoi(strings.TrimSpace(n))
+	if !ok || err != nil {
+		return Configuration{}, invalid("configuration", "must look like 8xm4.xlarge: %q", clip(s))
+	}
+	c := Configuration{MachineType: strings.TrimSpace(machine), ScaleOut: nodes}
+	return c, c.Validate()
+}
+
+// Validate checks the name and the range of the scale-out.
+func (c Configuration) Validate() error {
+	if err := validateMachineType(c.MachineType); err != nil {
+		return err
+	}
+	if c.ScaleOut < 1 || c.ScaleOut > MaxScaleOut {
+		return invalid("scale-out", "must be between 1 and %d nodes: %d", MaxScaleOut, c.ScaleOut)
+	}
+	return nil
+}
+
+func validateMachineType(s string) error {
+	if s == "" {
+		return invalid("machine type", "is missing")
+	}
+	if len(s) > MaxSlug*2 {
+		return invalid("machine type", "is longer than %d bytes: %q", MaxSlug*2, clip(s))
+	}
+	for _, r := range s {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_+", r)) {
+			return invalid("machine type", "may hold only letters, digits and . - _ +: %q", clip(s))
+		}
+	}
+	return nil
+}
+
+// Resources are what one node of a machine type has.
+type Resources struct {
+	// VCPUs is the number of virtual CPUs (cores) of a node.
+	VCPUs float64
+	// MemoryGiB is the memory of a node.
+	MemoryGiB float64
+}
+
+// Validate checks that both are positive and of a size that exists.
+func (r Resources) Validate() error {
+	if !(r.VCPUs > 0 && r.VCPUs <= 1<<16) {
+		return invalid("vCPUs", "must be between 0 and 65536: %g", r.VCPUs)
+	}
+	if !(r.MemoryGiB > 0 && r.MemoryGiB <= 1<<20) {
+		return invalid("memory", "must be between 0 and 1048576 GiB: %g", r.MemoryGiB)
+	}
+	return nil
+}

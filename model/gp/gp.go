@@ -1,0 +1,2 @@
+// Package gp is an exact Gaussian process on log runtimes.
+package gp
