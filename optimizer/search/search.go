@@ -25,6 +25,8 @@ var (
 	ErrUnknownPrice = errors.New("no candidate has a known price")
 	// ErrUnknownPower means that the objective needs a power figure that no candidate has.
 	ErrUnknownPower = errors.New("no candidate has known watts")
+	// ErrUnknownObjective means that the objective is none of those of this package.
+	ErrUnknownObjective = errors.New("unknown objective")
 )
 
 // Objective is what is minimised.
