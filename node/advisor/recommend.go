@@ -1,0 +1,109 @@
+package advisor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/karasu-project/karasu/optimizer/search"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/private"
+)
+
+const (
+	// recommended is the number of configurations that a recommendation lists.
+	recommended = 5
+	// confident is the probability of meeting the target from which on only the
+	// objective counts.
+	confident = 0.8
+)
+
+// Recommend answers at once, without a search: from runs of the same workload, if
+// any are stored, and from what other workloads' runs say.
+func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettings) (*karasuv1.RecommendResponse, error) {
+	s, err := a.normalize(settings, false)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTask(s)
+	if err != nil {
+		return nil, err
+	}
+	w := t.workload
+	if !s.GetSolo() {
+		a.Join(ctx, w.Topic())
+	}
+	if w.Job != "" {
+		runs, err := a.Runs.Runs(ctx, private.Filter{Job: w.Job})
+		if err != nil {
+			return nil, err
+		}
+		a.adopt(t, slices.DeleteFunc(runs, func(r model.Run) bool { return r.Workload.Topic() != w.Topic() }))
+	}
+	p, e, err := a.evaluate(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	out := &karasuv1.RecommendResponse{Weights: a.weights(p, e.Weights), Basis: basis(p, e, len(t.runs))}
+	for _, i := range rank(p, e)[:min(recommended, len(p.Candidates))] {
+		out.Predictions = append(out.Predictions, prediction(p, e, i))
+	}
+	return out, nil
+}
+
+// rank orders candidates: those that are confident to meet the target by their
+// expected objective, then the others by their probability.
+func rank(p *search.Problem, e *search.Evaluation) []int {
+	type entry struct {
+		index     int
+		group     int
+		objective float64
+	}
+	entries := make([]entry, len(p.Candidates))
+	for i := range p.Candidates {
+		offset, known := p.Candidates[i].LogOffset(p.Objective)
+		q := e.Predictions[i]
+		en := entry{index: i, objective: offset + q.LogMean}
+		switch {
+		case !known:
+			en.group = 2
+		case q.MeetsTarget < confident:
+			en.group, en.objective = 1, -q.MeetsTarget
+		}
+		entries[i] = en
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.objective, b.objective))
+	})
+	out := make([]int, len(entries))
+	for i, en := range entries {
+		out[i] = en.index
+	}
+	return out
+}
+
+// basis says what the answer rests on and, if so, how little that is.
+func basis(p *search.Problem, e *search.Evaluation, own int) string {
+	shared, used := 0.0, 0
+	for _, w := range e.Weights {
+		if w.Support >= 0 && w.Share >= 0.005 {
+			shared += w.Share
+			used++
+		}
+	}
+	text := fmt.Sprintf("%d own runs of the job", own)
+	if used > 0 {
+		text += fmt.Sprintf(" and the shapes of %d other workloads (%.0f%% of the weight)", used, 100*shared)
+	} else {
+		text += " and a general prior; no other workload that is known helps"
+	}
+	if own == 0 {
+		if p.Target > 0 {
+			text += ". Without a run of the job its level is a guess around the target: the order of configurations is better known than the runtimes"
+		} else {
+			text += ". Without a run of the job only the order of configurations means something, not the runtimes"
+		}
+	}
+	return text
+}

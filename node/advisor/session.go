@@ -1,0 +1,182 @@
+package advisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/private"
+	"github.com/karasu-project/karasu/store/wire"
+)
+
+// maxSteps bounds the runs of one search.
+const maxSteps = 1000
+
+// Start begins a search. Runs of the same workload that are stored already count
+// as its first steps.
+func (a *Advisor) Start(ctx context.Context, settings *karasuv1.SearchSettings) (*karasuv1.SearchState, error) {
+	s, err := a.normalize(settings, true)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTask(s)
+	if err != nil {
+		return nil, err
+	}
+	w := t.workload
+	if !s.GetSolo() {
+		a.Join(ctx, w.Topic())
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, err := a.load(ctx, w.Job); err == nil {
+		return nil, fmt.Errorf("%w: %q; go on with `karasu search next --job %s` or remove it with `karasu search delete`", ErrExists, w.Job, w.Job)
+	} else if !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	earlier, err := a.Runs.Runs(ctx, private.Filter{Job: w.Job})
+	if err != nil {
+		return nil, err
+	}
+	a.adopt(t, slices.DeleteFunc(earlier, func(r model.Run) bool { return r.Workload.Identity() != w.Identity() }))
+	// Evaluate before anything is written: a search that cannot work is refused.
+	state, err := a.state(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return state, a.save(ctx, t, a.Now().UnixMilli())
+}
+
+// Next says which configuration to try next.
+func (a *Advisor) Next(ctx context.Context, job string) (*karasuv1.Suggestion, error) {
+	state, err := a.Get(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return state.GetNext(), nil
+}
+
+// Report records the outcome of a profiling run, in the search and among the
+// private runs.
+func (a *Advisor) Report(ctx context.Context, req *karasuv1.ReportRunRequest) (*karasuv1.SearchState, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s, err := a.load(ctx, req.GetJob())
+	if err != nil {
+		return nil, err
+	}
+	t, err := openTask(s)
+	if err != nil {
+		return nil, err
+	}
+	run, err := a.reported(t, req)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.runs) >= maxSteps {
+		return nil, badInput("search", fmt.Sprintf("has %d runs, which is the limit; start another", maxSteps))
+	}
+	if t.has(run.Configuration) && !req.GetRepeat() {
+		return nil, fmt.Errorf("%w: %s; add --repeat if it really ran again", ErrRepeated, run.Configuration)
+	}
+	t.runs = append(t.runs, run)
+	state, err := a.state(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := a.Runs.AddRuns(ctx, []model.Run{run}); err != nil {
+		return nil, err
+	}
+	return state, a.save(ctx, t, int64(s.GetCreatedUnixMillis()))
+}
+
+func (a *Advisor) reported(t *task, req *karasuv1.ReportRunRequest) (model.Run, error) {
+	c, err := wire.ToConfiguration(req.GetConfiguration())
+	if err != nil {
+		return model.Run{}, err
+	}
+	run := model.Run{
+		Workload: t.workload, Configuration: c,
+		RuntimeSeconds: req.GetRuntimeSeconds(), Outcome: wire.ToOutcome(req.GetOutcome()), Start: a.Now().UTC(),
+	}
+	// A timeout without a runtime was stopped at the target at the earliest.
+	if run.Outcome == model.Timeout && run.RuntimeSeconds == 0 {
+		if run.RuntimeSeconds = t.settings.GetTargetSeconds(); run.RuntimeSeconds == 0 {
+			return run, badInput("runtime", "is missing; a search without a target needs it to know when the run was stopped")
+		}
+	}
+	m, err := a.Catalog.Lookup(t.workload.Infrastructure, c.MachineType)
+	if err != nil {
+		return run, err
+	}
+	run.Configuration.MachineType = m.Name
+	return run, run.Validate()
+}
+
+func (a *Advisor) save(ctx context.Context, t *task, created int64) error {
+	s := &karasuv1.Search{Settings: t.settings, CreatedUnixMillis: float64(created)}
+	for _, r := range t.runs {
+		s.Runs = append(s.Runs, wire.FromRun(r))
+	}
+	return a.Runs.PutSearch(ctx, s)
+}
+
+// Get says how a search stands.
+func (a *Advisor) Get(ctx context.Context, job string) (*karasuv1.SearchState, error) {
+	s, err := a.load(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	t, err := openTask(s)
+	if err != nil {
+		return nil, err
+	}
+	return a.state(ctx, t)
+}
+
+// List returns all searches without predictions, by job.
+func (a *Advisor) List(ctx context.Context) ([]*karasuv1.SearchState, error) {
+	all, err := a.Runs.ListSearches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*karasuv1.SearchState, 0, len(all))
+	for _, s := range all {
+		t, err := openTask(s)
+		if err != nil {
+			return nil, err
+		}
+		candidates, err := a.candidates(t)
+		if err != nil {
+			return nil, fmt.Errorf("search %q: %w", t.workload.Job, err)
+		}
+		steps, _ := a.steps(t, candidates)
+		out = append(out, &karasuv1.SearchState{Settings: s.GetSettings(), Steps: steps, Candidates: uint32(len(candidates))})
+	}
+	return out, nil
+}
+
+// Delete forgets a search. Its runs stay among the private runs.
+func (a *Advisor) Delete(ctx context.Context, job string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, err := a.load(ctx, job); err != nil {
+		return err
+	}
+	return a.Runs.DeleteSearch(ctx, model.NormalizeName(job))
+}
+
+func (a *Advisor) load(ctx context.Context, job string) (*karasuv1.Search, error) {
+	name := model.NormalizeName(job)
+	if name == "" {
+		return nil, badInput("job", "is missing; name the search with --job NAME")
+	}
+	s, err := a.Runs.GetSearch(ctx, name)
+	if errors.Is(err, private.ErrNotFound) {
+		return nil, fmt.Errorf("%w: %q; see `karasu search list`", ErrNotFound, name)
+	}
+	return s, err
+}

@@ -1,0 +1,191 @@
+package advisor
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/optimizer/catalog"
+	"github.com/karasu-project/karasu/optimizer/search"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/wire"
+)
+
+// ownPrior names the weight that rests on no other workload.
+const ownPrior = "own prior"
+
+// state evaluates a search and describes it whole.
+func (a *Advisor) state(ctx context.Context, t *task) (*karasuv1.SearchState, error) {
+	start := time.Now()
+	p, e, err := a.evaluate(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(start)
+	steps, hint := a.steps(t, p.Candidates)
+	state := &karasuv1.SearchState{
+		Settings: t.settings, Steps: steps, Hint: hint, Candidates: uint32(len(p.Candidates)),
+		Weights: a.weights(p, e.Weights), Next: a.suggestion(p, e),
+	}
+	state.Next.Milliseconds = float64(took.Microseconds()) / 1e3
+	if e.Incumbent >= 0 {
+		state.Incumbent = prediction(p, e, e.Incumbent)
+	}
+	return state, nil
+}
+
+// evaluate assembles the problem of a task and asks its method.
+func (a *Advisor) evaluate(ctx context.Context, t *task) (*search.Problem, *search.Evaluation, error) {
+	p, err := a.problem(ctx, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	observed, err := a.observations(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	method, err := a.method(t.settings.GetMethod())
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := method.Evaluate(p, observed)
+	if err != nil {
+		return nil, nil, fmt.Errorf("evaluate search: %w", err)
+	}
+	return p, e, nil
+}
+
+// steps lists the runs with what they are worth, and a hint while none is valid.
+func (a *Advisor) steps(t *task, candidates []search.Candidate) (steps []*karasuv1.SearchStep, hint string) {
+	target := t.settings.GetTargetSeconds()
+	var best *float64
+	var nearest *model.Run
+	anyValid := false
+	for i := range t.runs {
+		r := &t.runs[i]
+		step := &karasuv1.SearchStep{Run: wire.FromRun(*r)}
+		step.Valid = r.Outcome == model.OK && (target == 0 || r.RuntimeSeconds <= target)
+		anyValid = anyValid || step.Valid
+		if value, known := a.objectiveOf(t, candidates, r); known && r.RuntimeSeconds > 0 {
+			step.Objective = &value
+			if step.Valid && (best == nil || value < *best) {
+				best = &value
+			}
+		}
+		step.Best = best
+		steps = append(steps, step)
+		if r.Outcome == model.OK && (nearest == nil || r.RuntimeSeconds < nearest.RuntimeSeconds) {
+			nearest = r
+		}
+	}
+	switch {
+	case len(steps) == 0 || anyValid:
+	case nearest == nil:
+		hint = fmt.Sprintf("none of %d runs was completed", len(steps))
+	default:
+		hint = fmt.Sprintf("none of %d runs met the target of %s; the closest was %s with %s",
+			len(steps), seconds(target), nearest.Configuration, seconds(nearest.RuntimeSeconds))
+	}
+	return steps, hint
+}
+
+// objectiveOf values a run, also on a configuration outside the candidates.
+func (a *Advisor) objectiveOf(t *task, candidates []search.Candidate, r *model.Run) (float64, bool) {
+	i := slices.IndexFunc(candidates, func(c search.Candidate) bool { return c.Configuration == r.Configuration })
+	var c search.Candidate
+	if i >= 0 {
+		c = candidates[i]
+	} else if m, err := a.Catalog.Lookup(t.workload.Infrastructure, r.Configuration.MachineType); err == nil {
+		c = candidate(catalog.Choice{Configuration: r.Configuration, Machine: m})
+	} else {
+		return 0, false
+	}
+	offset, known := c.LogOffset(t.objective())
+	return math.Exp(offset) * r.RuntimeSeconds, known
+}
+
+func (a *Advisor) weights(p *search.Problem, ws []search.Weight) []*karasuv1.Weight {
+	out := make([]*karasuv1.Weight, 0, len(ws))
+	for _, w := range ws {
+		if w.Support < 0 {
+			out = append(out, &karasuv1.Weight{Origin: ownPrior, Share: w.Share})
+			continue
+		}
+		s := p.Supports[w.Support]
+		origin := "peer"
+		if s.Author == "" {
+			origin = "own history"
+		}
+		out = append(out, &karasuv1.Weight{
+			Origin: origin, Organisation: s.Organisation, Author: s.Author,
+			Workload: s.Summary.Pseudonym, Topic: s.Summary.Topic.String(), Share: w.Share,
+		})
+	}
+	return out
+}
+
+func (a *Advisor) suggestion(p *search.Problem, e *search.Evaluation) *karasuv1.Suggestion {
+	out := &karasuv1.Suggestion{Stop: e.Stop, StopReason: e.Reason, Weights: a.weights(p, e.Weights)}
+	if e.Next < 0 {
+		out.Exhausted, out.Stop = true, true
+		out.Reason = fmt.Sprintf("all %d candidates have been tried", len(p.Candidates))
+		return out
+	}
+	out.Prediction = prediction(p, e, e.Next)
+	out.ExpectedImprovement = e.Predictions[e.Next].Acquisition
+	out.Reason = reason(p, e, out)
+	return out
+}
+
+// reason says in one sentence why a configuration is next.
+func reason(p *search.Problem, e *search.Evaluation, s *karasuv1.Suggestion) string {
+	next := s.GetPrediction()
+	text := fmt.Sprintf("about %s is expected (80%%: %s to %s)", seconds(next.GetRuntimeSeconds()),
+		seconds(next.GetRuntimeLowSeconds()), seconds(next.GetRuntimeHighSeconds()))
+	if next.ProbabilityOfMeetingTarget != nil {
+		text += fmt.Sprintf(", within the target with %.0f%%", 100*next.GetProbabilityOfMeetingTarget())
+	}
+	if e.Incumbent >= 0 {
+		text += fmt.Sprintf("; expected to lower the best %s so far by %.0f%%", p.Objective, 100*-math.Expm1(-s.GetExpectedImprovement()))
+	}
+	shared := 0.0
+	for _, w := range s.GetWeights() {
+		if w.GetOrigin() != ownPrior {
+			shared += w.GetShare()
+		}
+	}
+	return text + fmt.Sprintf("; %.0f%% of the weight is other workloads' knowledge", 100*shared)
+}
+
+func prediction(p *search.Problem, e *search.Evaluation, i int) *karasuv1.Prediction {
+	c, q := &p.Candidates[i], e.Predictions[i]
+	out := &karasuv1.Prediction{
+		Configuration:  wire.FromConfiguration(c.Configuration),
+		RuntimeSeconds: q.RuntimeSeconds, RuntimeLowSeconds: q.LowSeconds, RuntimeHighSeconds: q.HighSeconds,
+	}
+	if offset, known := c.LogOffset(search.Cost); known {
+		rate := math.Exp(offset)
+		out.CostUsd, out.CostLowUsd, out.CostHighUsd = ptr(rate*q.RuntimeSeconds), ptr(rate*q.LowSeconds), ptr(rate*q.HighSeconds)
+	}
+	if offset, known := c.LogOffset(search.Energy); known {
+		out.EnergyWh = ptr(math.Exp(offset) * q.RuntimeSeconds)
+	}
+	if p.Target > 0 {
+		out.ProbabilityOfMeetingTarget = ptr(q.MeetsTarget)
+	}
+	return out
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// seconds prints a runtime for people.
+func seconds(s float64) string {
+	d := time.Duration(s * float64(time.Second))
+	if d >= 10*time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}

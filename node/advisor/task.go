@@ -1,0 +1,79 @@
+package advisor
+
+import (
+	"fmt"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/optimizer/search"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/wire"
+)
+
+// task is a search in the terms of package model: its settings, its workload and
+// the runs so far.
+type task struct {
+	settings *karasuv1.SearchSettings
+	workload model.Workload
+	runs     []model.Run
+}
+
+func newTask(s *karasuv1.SearchSettings) (*task, error) {
+	w, err := wire.ToWorkload(s.GetWorkload())
+	if err != nil {
+		return nil, err
+	}
+	return &task{settings: s, workload: w}, nil
+}
+
+func openTask(s *karasuv1.Search) (*task, error) {
+	t, err := newTask(s.GetSettings())
+	if err != nil {
+		return nil, fmt.Errorf("stored search: %w", err)
+	}
+	for _, m := range s.GetRuns() {
+		r, err := wire.ToRun(m)
+		if err != nil {
+			return nil, fmt.Errorf("stored search %q: %w", t.workload.Job, err)
+		}
+		t.runs = append(t.runs, r)
+	}
+	return t, nil
+}
+
+func (t *task) objective() search.Objective { return search.Objective(t.settings.GetObjective()) }
+
+// has reports whether the configuration has been run.
+func (t *task) has(c model.Configuration) bool {
+	for _, r := range t.runs {
+		if r.Configuration == c {
+			return true
+		}
+	}
+	return false
+}
+
+// adopt takes stored runs as first steps: those on machine types that the catalog
+// knows, as far as the limit goes.
+func (a *Advisor) adopt(t *task, runs []model.Run) {
+	for _, r := range runs {
+		if _, err := a.Catalog.Lookup(t.workload.Infrastructure, r.Configuration.MachineType); err == nil && len(t.runs) < maxSteps {
+			t.runs = append(t.runs, r)
+		}
+	}
+}
+
+// observations are the runs with the resources of their machine types.
+func (a *Advisor) observations(t *task) ([]search.Observation, error) {
+	out := make([]search.Observation, 0, len(t.runs))
+	for _, r := range t.runs {
+		m, err := a.Catalog.Lookup(t.workload.Infrastructure, r.Configuration.MachineType)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, search.Observation{
+			Configuration: r.Configuration, Resources: m.Resources,
+			Outcome: r.Outcome, RuntimeSeconds: r.RuntimeSeconds,
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,175 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/node/advisor"
+	"github.com/karasu-project/karasu/optimizer/catalog"
+	"github.com/karasu-project/karasu/optimizer/search"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/wire"
+)
+
+// MaxRequestBytes bounds one request: 2,000 runs with long names fit.
+const MaxRequestBytes = 8 << 20
+
+func handlerOptions() []connect.HandlerOption {
+	return []connect.HandlerOption{
+		connect.WithReadMaxBytes(MaxRequestBytes),
+		connect.WithInterceptors(connect.UnaryInterceptorFunc(mapErrors)),
+	}
+}
+
+// Node is what the service asks of the daemon besides advice.
+type Node interface {
+	Status(ctx context.Context) (*karasuv1.StatusResponse, error)
+	ImportRuns(ctx context.Context, runs []model.Run) (added, unchanged int, err error)
+	Runs(ctx context.Context, job string) ([]model.Run, error)
+	Peers(ctx context.Context) ([]*karasuv1.Peer, error)
+	Topics(ctx context.Context) ([]*karasuv1.Topic, error)
+	PreviewShare(ctx context.Context) (*karasuv1.PreviewShareResponse, error)
+}
+
+// Service implements the KarasuService of the schema.
+type Service struct {
+	Node    Node
+	Advisor *advisor.Advisor
+}
+
+// mapErrors gives every error the code that its kind deserves, so that clients can
+// tell wrong use from failure.
+func mapErrors(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		res, err := next(ctx, req)
+		if err == nil {
+			return res, nil
+		}
+		var known *connect.Error
+		if errors.As(err, &known) {
+			return nil, err
+		}
+		return nil, connect.NewError(codeOf(err), err)
+	}
+}
+
+func codeOf(err error) connect.Code {
+	for _, c := range []struct {
+		target error
+		code   connect.Code
+	}{
+		{advisor.ErrNotFound, connect.CodeNotFound},
+		{advisor.ErrExists, connect.CodeAlreadyExists},
+		{advisor.ErrRepeated, connect.CodeAlreadyExists},
+		{model.ErrInvalid, connect.CodeInvalidArgument},
+		{catalog.ErrUnknownMachineType, connect.CodeInvalidArgument},
+		{catalog.ErrUnknownInfrastructure, connect.CodeInvalidArgument},
+		{search.ErrNoCandidates, connect.CodeInvalidArgument},
+		{search.ErrUnknownPrice, connect.CodeFailedPrecondition},
+		{search.ErrUnknownPower, connect.CodeFailedPrecondition},
+		{context.Canceled, connect.CodeCanceled},
+		{context.DeadlineExceeded, connect.CodeDeadlineExceeded},
+	} {
+		if errors.Is(err, c.target) {
+			return c.code
+		}
+	}
+	return connect.CodeInternal
+}
+
+// reply wraps a message, or passes the error on.
+func reply[T any](msg *T, err error) (*connect.Response[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(msg), nil
+}
+
+// Status implements the service.
+func (s *Service) Status(ctx context.Context, _ *connect.Request[karasuv1.StatusRequest]) (*connect.Response[karasuv1.StatusResponse], error) {
+	return reply(s.Node.Status(ctx))
+}
+
+// ImportRuns implements the service.
+func (s *Service) ImportRuns(ctx context.Context, req *connect.Request[karasuv1.ImportRunsRequest]) (*connect.Response[karasuv1.ImportRunsResponse], error) {
+	runs := make([]model.Run, 0, len(req.Msg.GetRuns()))
+	for _, r := range req.Msg.GetRuns() {
+		run, err := wire.ToRun(r)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	added, unchanged, err := s.Node.ImportRuns(ctx, runs)
+	return reply(&karasuv1.ImportRunsResponse{Imported: uint32(added), Unchanged: uint32(unchanged)}, err)
+}
+
+// ListRuns implements the service.
+func (s *Service) ListRuns(ctx context.Context, req *connect.Request[karasuv1.ListRunsRequest]) (*connect.Response[karasuv1.ListRunsResponse], error) {
+	runs, err := s.Node.Runs(ctx, req.Msg.GetJob())
+	out := &karasuv1.ListRunsResponse{}
+	for _, r := range runs {
+		out.Runs = append(out.Runs, wire.FromRun(r))
+	}
+	return reply(out, err)
+}
+
+// StartSearch implements the service.
+func (s *Service) StartSearch(ctx context.Context, req *connect.Request[karasuv1.StartSearchRequest]) (*connect.Response[karasuv1.StartSearchResponse], error) {
+	state, err := s.Advisor.Start(ctx, req.Msg.GetSettings())
+	return reply(&karasuv1.StartSearchResponse{State: state}, err)
+}
+
+// NextConfiguration implements the service.
+func (s *Service) NextConfiguration(ctx context.Context, req *connect.Request[karasuv1.NextConfigurationRequest]) (*connect.Response[karasuv1.NextConfigurationResponse], error) {
+	next, err := s.Advisor.Next(ctx, req.Msg.GetJob())
+	return reply(&karasuv1.NextConfigurationResponse{Suggestion: next}, err)
+}
+
+// ReportRun implements the service.
+func (s *Service) ReportRun(ctx context.Context, req *connect.Request[karasuv1.ReportRunRequest]) (*connect.Response[karasuv1.ReportRunResponse], error) {
+	state, err := s.Advisor.Report(ctx, req.Msg)
+	return reply(&karasuv1.ReportRunResponse{State: state}, err)
+}
+
+// GetSearch implements the service.
+func (s *Service) GetSearch(ctx context.Context, req *connect.Request[karasuv1.GetSearchRequest]) (*connect.Response[karasuv1.GetSearchResponse], error) {
+	state, err := s.Advisor.Get(ctx, req.Msg.GetJob())
+	return reply(&karasuv1.GetSearchResponse{State: state}, err)
+}
+
+// ListSearches implements the service.
+func (s *Service) ListSearches(ctx context.Context, _ *connect.Request[karasuv1.ListSearchesRequest]) (*connect.Response[karasuv1.ListSearchesResponse], error) {
+	searches, err := s.Advisor.List(ctx)
+	return reply(&karasuv1.ListSearchesResponse{Searches: searches}, err)
+}
+
+// DeleteSearch implements the service.
+func (s *Service) DeleteSearch(ctx context.Context, req *connect.Request[karasuv1.DeleteSearchRequest]) (*connect.Response[karasuv1.DeleteSearchResponse], error) {
+	return reply(&karasuv1.DeleteSearchResponse{}, s.Advisor.Delete(ctx, req.Msg.GetJob()))
+}
+
+// Recommend implements the service.
+func (s *Service) Recommend(ctx context.Context, req *connect.Request[karasuv1.RecommendRequest]) (*connect.Response[karasuv1.RecommendResponse], error) {
+	return reply(s.Advisor.Recommend(ctx, req.Msg.GetSettings()))
+}
+
+// ListPeers implements the service.
+func (s *Service) ListPeers(ctx context.Context, _ *connect.Request[karasuv1.ListPeersRequest]) (*connect.Response[karasuv1.ListPeersResponse], error) {
+	peers, err := s.Node.Peers(ctx)
+	return reply(&karasuv1.ListPeersResponse{Peers: peers}, err)
+}
+
+// ListTopics implements the service.
+func (s *Service) ListTopics(ctx context.Context, _ *connect.Request[karasuv1.ListTopicsRequest]) (*connect.Response[karasuv1.ListTopicsResponse], error) {
+	topics, err := s.Node.Topics(ctx)
+	return reply(&karasuv1.ListTopicsResponse{Topics: topics}, err)
+}
+
+// PreviewShare implements the service.
+func (s *Service) PreviewShare(ctx context.Context, _ *connect.Request[karasuv1.PreviewShareRequest]) (*connect.Response[karasuv1.PreviewShareResponse], error) {
+	return reply(s.Node.PreviewShare(ctx))
+}

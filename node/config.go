@@ -1,0 +1,235 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/node/exchange"
+	"github.com/karasu-project/karasu/node/share"
+)
+
+// ErrConfig is wrapped by every error about the configuration file.
+var ErrConfig = errors.New("configuration")
+
+// maxOrganisation bounds the display name, in bytes.
+const maxOrganisation = 64
+
+// Config is what config.toml says. [DefaultConfig] has every default.
+type Config struct {
+	// Organisation is the display name that peers see.
+	Organisation string        `toml:"organisation"`
+	Network      NetworkConfig `toml:"network"`
+	Share        ShareConfig   `toml:"share"`
+	Catalog      CatalogConfig `toml:"catalog"`
+	API          APIConfig     `toml:"api"`
+	Log          LogConfig     `toml:"log"`
+}
+
+// NetworkConfig says how to reach other organisations.
+type NetworkConfig struct {
+	// Listen has multiaddrs; empty is the default of the p2p package.
+	Listen []string `toml:"listen"`
+	// Announce has the multiaddrs that others should dial instead of those listened on.
+	Announce []string `toml:"announce"`
+	// Bootstrap has multiaddrs with a peer id, such as /dns4/karasu.example.org/tcp/4747/p2p/12D3...
+	Bootstrap []string `toml:"bootstrap"`
+	MDNS      bool     `toml:"mdns"`
+	DHT       bool     `toml:"dht"`
+	// Allow has peer ids; if it is not empty, nobody else may connect.
+	Allow []string `toml:"allow"`
+	// Subscribe has topic patterns such as "aws-ec2/spark/*".
+	Subscribe []string `toml:"subscribe"`
+	// SyncInterval is the mean time between two reconciliations.
+	SyncInterval Duration `toml:"sync_interval"`
+}
+
+// ShareConfig is the file's form of [share.Policy].
+type ShareConfig struct {
+	Policy      share.Mode `toml:"policy"`
+	MinimumRuns int        `toml:"minimum_runs"`
+	Absolute    bool       `toml:"absolute_runtimes"`
+	Epsilon     float64    `toml:"epsilon"`
+	ValidFor    Duration   `toml:"valid_for"`
+	// Topics override the policy by topic pattern; the first that matches counts.
+	Topics []TopicShareConfig `toml:"topic"`
+}
+
+// TopicShareConfig is the policy of the topics that match a pattern.
+type TopicShareConfig struct {
+	Pattern string     `toml:"pattern"`
+	Policy  share.Mode `toml:"policy"`
+}
+
+// CatalogConfig adds to the built-in machine types.
+type CatalogConfig struct {
+	// File overrides and extends the built-in catalog; empty is none.
+	File string `toml:"file"`
+}
+
+// APIConfig says where the local API listens besides its unix socket.
+type APIConfig struct {
+	// TCP is a host:port; empty is none. A bearer token is then needed.
+	TCP string `toml:"tcp"`
+}
+
+// LogConfig is about the log on standard error.
+type LogConfig struct {
+	Level slog.Level `toml:"level"`
+}
+
+// Duration is a time.Duration that reads "30s" and "180d".
+type Duration time.Duration
+
+// UnmarshalText accepts what time.ParseDuration does, and whole days such as "90d".
+func (d *Duration) UnmarshalText(text []byte) error {
+	s := string(text)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		s = days + "h"
+		v, err := time.ParseDuration(s)
+		*d = Duration(24 * v)
+		return err
+	}
+	v, err := time.ParseDuration(s)
+	*d = Duration(v)
+	return err
+}
+
+// DefaultConfig returns the configuration of a home whose file sets nothing else.
+func DefaultConfig(organisation string) Config {
+	policy := share.DefaultPolicy()
+	return Config{
+		Organisation: organisation,
+		Network:      NetworkConfig{MDNS: true, DHT: true, Subscribe: []string{"*/*/*"}, SyncInterval: Duration(exchange.DefaultSyncInterval)},
+		Share:        ShareConfig{Policy: policy.Mode, MinimumRuns: policy.MinimumRuns, ValidFor: Duration(policy.ValidFor)},
+	}
+}
+
+// LoadConfig reads a home's config.toml. Unknown keys are errors.
+func LoadConfig(h Home) (Config, error) {
+	path := h.ConfigFile()
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return Config{}, fmt.Errorf("%w: no %s; create a home with: karasu init --org NAME", ErrNoHome, path)
+	}
+	if err != nil {
+		return Config{}, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	c := DefaultConfig("")
+	meta, err := toml.Decode(string(raw), &c)
+	if err != nil {
+		var parse toml.ParseError
+		if errors.As(err, &parse) {
+			return Config{}, fmt.Errorf("%w: %s:%d: %s", ErrConfig, path, parse.Position.Line, parse.Message)
+		}
+		return Config{}, fmt.Errorf("%w: %s: %w", ErrConfig, path, err)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return Config{}, fmt.Errorf("%w: %s: unknown key %q", ErrConfig, path, unknown[0].String())
+	}
+	if err := c.Validate(); err != nil {
+		return Config{}, fmt.Errorf("%w: %s: %w", ErrConfig, path, err)
+	}
+	return c, nil
+}
+
+// Validate checks what does not need the network.
+func (c Config) Validate() error {
+	if err := validateOrganisation(c.Organisation); err != nil {
+		return err
+	}
+	if _, err := c.patterns(); err != nil {
+		return err
+	}
+	if d := time.Duration(c.Network.SyncInterval); d < time.Second || d > 24*time.Hour {
+		return fmt.Errorf("network.sync_interval is %s, must be between 1s and 24h", d)
+	}
+	_, err := c.policy()
+	return err
+}
+
+func (c Config) patterns() ([]exchange.Pattern, error) {
+	out := make([]exchange.Pattern, 0, len(c.Network.Subscribe))
+	for _, s := range c.Network.Subscribe {
+		p, err := exchange.ParsePattern(s)
+		if err != nil {
+			return nil, fmt.Errorf("network.subscribe: %w", err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func (c Config) policy() (share.Policy, error) {
+	p := share.Policy{
+		Mode: c.Share.Policy, MinimumRuns: c.Share.MinimumRuns, Absolute: c.Share.Absolute,
+		Epsilon: c.Share.Epsilon, ValidFor: time.Duration(c.Share.ValidFor),
+	}
+	for _, t := range c.Share.Topics {
+		pattern, err := exchange.ParsePattern(t.Pattern)
+		if err != nil {
+			return p, fmt.Errorf("share.topic: %w", err)
+		}
+		p.Overrides = append(p.Overrides, share.Override{
+			Match: func(topic model.Topic) bool { return pattern.Match(topic) }, Mode: t.Policy,
+		})
+	}
+	return p, p.Validate()
+}
+
+func validateOrganisation(s string) error {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return errors.New("organisation is missing; name it with --org NAME, or organisation = \"NAME\" in config.toml")
+	case len(s) > maxOrganisation:
+		return fmt.Errorf("organisation is longer than %d bytes", maxOrganisation)
+	case !utf8.ValidString(s), strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return errors.New("organisation holds a control character or is not valid UTF-8")
+	}
+	return nil
+}
+
+func defaultConfigFile(organisation string) string {
+	return fmt.Sprintf(`# Karasu's configuration. What is commented out shows the default.
+
+# Display name that peers see.
+organisation = %q
+
+[network]
+# listen = ["/ip4/0.0.0.0/tcp/4747", "/ip4/0.0.0.0/udp/4747/quic-v1"]
+# announce = []          # addresses that others should dial instead
+# bootstrap = []         # e.g. ["/dns4/karasu.example.org/tcp/4747/p2p/12D3KooW..."]
+# mdns = true            # find peers on the local network
+# dht = true             # find peers through other peers
+# allow = []             # peer ids; if any, nobody else may connect
+# subscribe = ["*/*/*"]  # <infrastructure>/<framework>/<algorithm>
+# sync_interval = "30s"
+
+[share]
+# policy = "both"            # off, summaries, models, both
+# minimum_runs = 3           # of a workload, before anything of it leaves
+# absolute_runtimes = false  # false: only the shape leaves, not the seconds
+# epsilon = 0.0              # above 0: Laplace noise of scale ln 2 / epsilon
+# valid_for = "180d"
+#
+# [[share.topic]]            # the first pattern that matches counts
+# pattern = "aws-ec2/spark/*"
+# policy = "off"
+
+[catalog]
+# file = "machines.toml"     # overrides and extends the built-in machine types
+
+[api]
+# tcp = "127.0.0.1:7747"     # besides the unix socket; needs the token in api.token
+
+[log]
+# level = "INFO"             # DEBUG, INFO, WARN, ERROR
+`, organisation)
+}

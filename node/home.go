@@ -1,0 +1,147 @@
+package node
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+)
+
+// Errors of a home.
+var (
+	// ErrNoHome means that init has not been run.
+	ErrNoHome = errors.New("not initialised")
+	// ErrHomeExists means that init has been run before.
+	ErrHomeExists = errors.New("already initialised")
+)
+
+// maxSocketPath is the limit of a unix socket's path on Linux (108 with its NUL).
+const maxSocketPath = 107
+
+// Home is where an organisation's daemon keeps its things: one folder where
+// KARASU_HOME or --home names it, the XDG base directories otherwise.
+type Home struct {
+	// ConfigDir holds config.toml, identity.key and the API token.
+	ConfigDir string
+	// DataDir holds the two databases and the list of good peers.
+	DataDir string
+	// RuntimeDir holds the API socket.
+	RuntimeDir string
+}
+
+// LocateHome finds the home: dir if it is set, then $KARASU_HOME, then the XDG
+// directories. It touches no file.
+func LocateHome(dir string, getenv func(string) string) (Home, error) {
+	if dir == "" {
+		dir = getenv("KARASU_HOME")
+	}
+	if dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return Home{}, fmt.Errorf("home %q: %w", dir, err)
+		}
+		return Home{ConfigDir: abs, DataDir: abs, RuntimeDir: abs}, nil
+	}
+	user := getenv("HOME")
+	xdg := func(variable, fallback string) (string, error) {
+		if v := getenv(variable); filepath.IsAbs(v) {
+			return filepath.Join(v, "karasu"), nil
+		}
+		if user == "" {
+			return "", fmt.Errorf("none of KARASU_HOME, %s and HOME is set; set KARASU_HOME to a folder", variable)
+		}
+		return filepath.Join(user, fallback, "karasu"), nil
+	}
+	config, err := xdg("XDG_CONFIG_HOME", ".config")
+	if err != nil {
+		return Home{}, err
+	}
+	data, err := xdg("XDG_DATA_HOME", filepath.Join(".local", "share"))
+	if err != nil {
+		return Home{}, err
+	}
+	runtime := data
+	if v := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(v) {
+		runtime = filepath.Join(v, "karasu")
+	}
+	return Home{ConfigDir: config, DataDir: data, RuntimeDir: runtime}, nil
+}
+
+// The files of a home.
+func (h Home) ConfigFile() string   { return filepath.Join(h.ConfigDir, "config.toml") }
+func (h Home) IdentityFile() string { return filepath.Join(h.ConfigDir, "identity.key") }
+func (h Home) TokenFile() string    { return filepath.Join(h.ConfigDir, "api.token") }
+func (h Home) PrivateDir() string   { return filepath.Join(h.DataDir, "private") }
+func (h Home) CommonsDir() string   { return filepath.Join(h.DataDir, "commons") }
+func (h Home) PeersFile() string    { return filepath.Join(h.DataDir, "peers.json") }
+func (h Home) Socket() string       { return filepath.Join(h.RuntimeDir, "karasu.sock") }
+
+// Init creates the home of a new organisation: folders of mode 0700, a new Ed25519
+// identity and a commented configuration. It wraps [ErrHomeExists] and then changes
+// nothing.
+func (h Home) Init(organisation string) error {
+	if err := validateOrganisation(organisation); err != nil {
+		return err
+	}
+	for _, f := range []string{h.ConfigFile(), h.IdentityFile()} {
+		if _, err := os.Stat(f); err == nil {
+			return fmt.Errorf("%w: %s exists; remove it or choose another home with KARASU_HOME", ErrHomeExists, f)
+		}
+	}
+	for _, d := range []string{h.ConfigDir, h.DataDir} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return fmt.Errorf("create home: %w", err)
+		}
+	}
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		return fmt.Errorf("create identity: %w", err)
+	}
+	raw, err := crypto.MarshalPrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("create identity: %w", err)
+	}
+	if err := writeNew(h.IdentityFile(), raw); err != nil {
+		return fmt.Errorf("write identity: %w", err)
+	}
+	if err := writeNew(h.ConfigFile(), []byte(defaultConfigFile(organisation))); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+// Identity reads the private key. It refuses a file that others may read.
+func (h Home) Identity() (crypto.PrivKey, error) {
+	info, err := os.Stat(h.IdentityFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: no %s; create a home with: karasu init --org NAME", ErrNoHome, h.IdentityFile())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("identity: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("identity: %s may be read by others (mode %o); run: chmod 600 %s", h.IdentityFile(), info.Mode().Perm(), h.IdentityFile())
+	}
+	raw, err := os.ReadFile(h.IdentityFile())
+	if err != nil {
+		return nil, fmt.Errorf("identity: %w", err)
+	}
+	key, err := crypto.UnmarshalPrivateKey(raw)
+	if err != nil {
+		return nil, fmt.Errorf("identity: %s is damaged (%w); restore it from a backup", h.IdentityFile(), err)
+	}
+	return key, nil
+}
+
+// writeNew writes a file of mode 0600 that must not exist, and syncs it.
+func writeNew(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}

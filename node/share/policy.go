@@ -1,0 +1,114 @@
+// Package share decides what may leave an organisation and in which form.
+//
+// It turns private runs into aggregated summaries and small models under a
+// [Policy], signs them and hands them to the commons. It is the only package that
+// sees both private runs and shared records.
+package share
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/karasu-project/karasu/model"
+)
+
+// ErrPolicy is wrapped by every error about an unusable policy.
+var ErrPolicy = errors.New("share policy")
+
+// Mode says which kinds of record leave.
+type Mode string
+
+// The modes.
+const (
+	Off       Mode = "off"
+	Summaries Mode = "summaries"
+	Models    Mode = "models"
+	Both      Mode = "both"
+)
+
+// Valid reports whether m is one of the modes.
+func (m Mode) Valid() bool { return m == Off || m == Summaries || m == Models || m == Both }
+
+func (m Mode) summaries() bool { return m == Summaries || m == Both }
+func (m Mode) models() bool    { return m == Models || m == Both }
+
+// Defaults of a policy.
+const (
+	// DefaultMinimumRuns is how many runs with a runtime a workload needs before
+	// anything of it leaves. A shape has no meaning below three.
+	DefaultMinimumRuns = 3
+	// DefaultValidFor is how long a shared record lives without renewal.
+	DefaultValidFor = 180 * 24 * time.Hour
+	// maxValidFor keeps below the 400 days that every node accepts.
+	maxValidFor = 365 * 24 * time.Hour
+)
+
+// Policy says what leaves. The zero value shares nothing.
+type Policy struct {
+	Mode Mode
+	// MinimumRuns of a workload before anything of it leaves; at least 3.
+	MinimumRuns int
+	// Absolute adds the level to summaries, so that peers learn runtimes in seconds.
+	// Without it they learn only shapes.
+	Absolute bool
+	// Epsilon, if above 0, adds Laplace noise of scale ln 2 / Epsilon to every log
+	// runtime: values that differ by a factor of two are then Epsilon-
+	// indistinguishable (metric differential privacy, Chatzikokolakis et al. 2013).
+	Epsilon float64
+	// ValidFor is the lifetime of a record.
+	ValidFor time.Duration
+	// Overrides change the mode by topic; the first that matches counts.
+	Overrides []Override
+}
+
+// Override is a mode for the topics that match.
+type Override struct {
+	// Match reports whether the override is for the topic.
+	Match func(model.Topic) bool
+	Mode  Mode
+}
+
+// DefaultPolicy shares shapes and models of every workload with enough runs.
+func DefaultPolicy() Policy {
+	return Policy{Mode: Both, MinimumRuns: DefaultMinimumRuns, ValidFor: DefaultValidFor}
+}
+
+// Validate checks the ranges. It wraps [ErrPolicy].
+func (p Policy) Validate() error {
+	switch {
+	case !p.Mode.Valid():
+		return fmt.Errorf("%w: mode %q is none of off, summaries, models, both", ErrPolicy, p.Mode)
+	case p.MinimumRuns < DefaultMinimumRuns:
+		return fmt.Errorf("%w: minimum_runs is %d, must be at least %d", ErrPolicy, p.MinimumRuns, DefaultMinimumRuns)
+	case !(p.Epsilon == 0 || p.Epsilon >= 0.1 && p.Epsilon <= 100):
+		return fmt.Errorf("%w: epsilon is %g, must be 0 (no noise) or between 0.1 and 100", ErrPolicy, p.Epsilon)
+	case p.ValidFor < 24*time.Hour || p.ValidFor > maxValidFor:
+		return fmt.Errorf("%w: valid_for is %s, must be between 24h and %s", ErrPolicy, p.ValidFor, maxValidFor)
+	}
+	for _, o := range p.Overrides {
+		if !o.Mode.Valid() {
+			return fmt.Errorf("%w: mode %q is none of off, summaries, models, both", ErrPolicy, o.Mode)
+		}
+	}
+	return nil
+}
+
+// ModeFor returns the mode for a topic.
+func (p Policy) ModeFor(t model.Topic) Mode {
+	for _, o := range p.Overrides {
+		if o.Match(t) {
+			return o.Mode
+		}
+	}
+	return p.Mode
+}
+
+// noiseScale is the Laplace scale of the noise; 0 is none.
+func (p Policy) noiseScale() float64 {
+	if p.Epsilon == 0 {
+		return 0
+	}
+	return math.Ln2 / p.Epsilon
+}

@@ -1,0 +1,202 @@
+package share
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/commons"
+)
+
+// Wire version of the records that this node signs.
+const (
+	wireMajor = 1
+	wireMinor = 0
+)
+
+// renewAfter is the share of its lifetime after which an unchanged record is signed
+// anew, so that a daemon that runs at all keeps its records alive.
+const renewAfter = 0.5
+
+// Commons is what the publisher needs of the store of shared records.
+type Commons interface {
+	Put(ctx context.Context, r *commons.Record, own bool) (commons.Outcome, error)
+	Own(author peer.ID) ([]*commons.Record, error)
+	NextRevision(author peer.ID, topic model.Topic, key string) (uint64, error)
+}
+
+// Publisher signs what the policy lets out and keeps the commons in step with the
+// private runs. It is safe for concurrent use.
+type Publisher struct {
+	Key          crypto.PrivKey
+	Organisation string
+	Policy       Policy
+	Pseudonyms   Pseudonymizer
+	Lookup       MachineLookup
+	Commons      Commons
+	// Send hands a newly stored record to gossip. An error is no loss:
+	// reconciliation delivers what gossip did not.
+	Send func(ctx context.Context, r *commons.Record) error
+	Now  func() time.Time
+
+	mu sync.Mutex
+}
+
+// Preview is what leaves now, and what does not.
+type Preview struct {
+	Records  []PreviewedRecord
+	Withheld []Withheld
+}
+
+// PreviewedRecord is a record as it is, or would be, signed.
+type PreviewedRecord struct {
+	Draft  Draft
+	Record *commons.Record
+	// Wire is the record's decoded form.
+	Wire *karasuv1.Record
+	// Shared says that the commons holds exactly this body.
+	Shared bool
+}
+
+// Preview shows exactly the records that leave for these runs. It stores nothing.
+func (p *Publisher) Preview(runs []model.Run) (*Preview, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	drafts, withheld, err := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
+	if err != nil {
+		return nil, err
+	}
+	current, err := p.current()
+	if err != nil {
+		return nil, err
+	}
+	out := &Preview{Withheld: withheld}
+	for _, d := range drafts {
+		if r, ok := current[slot{d.Topic, d.Key}]; ok && bytes.Equal(r.Body, d.Body) {
+			out.Records = append(out.Records, PreviewedRecord{Draft: d, Record: r, Wire: wireOf(r), Shared: true})
+			continue
+		}
+		r, err := p.sign(d)
+		if err != nil {
+			return nil, err
+		}
+		out.Records = append(out.Records, PreviewedRecord{Draft: d, Record: r, Wire: wireOf(r)})
+	}
+	return out, nil
+}
+
+// Refresh makes the commons hold what the policy lets out for these runs: it
+// publishes what changed, renews what grows old and retracts what may no longer be
+// shared. It returns the number of records signed.
+func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	drafts, _, err := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
+	if err != nil {
+		return 0, err
+	}
+	current, err := p.current()
+	if err != nil {
+		return 0, err
+	}
+	signed := 0
+	for _, d := range drafts {
+		s := slot{d.Topic, d.Key}
+		r, exists := current[s]
+		delete(current, s)
+		if exists && bytes.Equal(r.Body, d.Body) && !p.old(r) {
+			continue
+		}
+		if err := p.publish(ctx, d); err != nil {
+			return signed, err
+		}
+		signed++
+	}
+	for s, r := range current {
+		if r.Kind == karasuv1.RecordKind_RECORD_KIND_RETRACTION {
+			continue
+		}
+		if err := p.publish(ctx, Draft{Topic: s.topic, Key: s.key, Kind: karasuv1.RecordKind_RECORD_KIND_RETRACTION}); err != nil {
+			return signed, err
+		}
+		signed++
+	}
+	return signed, nil
+}
+
+type slot struct {
+	topic model.Topic
+	key   string
+}
+
+func (p *Publisher) current() (map[slot]*commons.Record, error) {
+	self, err := peer.IDFromPrivateKey(p.Key)
+	if err != nil {
+		return nil, fmt.Errorf("identity: %w", err)
+	}
+	own, err := p.Commons.Own(self)
+	if err != nil {
+		return nil, err
+	}
+	current := make(map[slot]*commons.Record, len(own))
+	for _, r := range own {
+		current[slot{r.Topic, r.Key}] = r
+	}
+	return current, nil
+}
+
+func (p *Publisher) old(r *commons.Record) bool {
+	life := r.NotAfter.Sub(r.Created)
+	return p.Now().After(r.Created.Add(time.Duration(renewAfter * float64(life))))
+}
+
+func (p *Publisher) publish(ctx context.Context, d Draft) error {
+	r, err := p.sign(d)
+	if err != nil {
+		return err
+	}
+	if outcome, err := p.Commons.Put(ctx, r, true); err != nil {
+		return err
+	} else if outcome != commons.Stored {
+		return fmt.Errorf("own record %s on %s was not stored: %s", d.Key, d.Topic, outcome)
+	}
+	// Gossip is only the fast path: the record is stored, so peers will fetch it.
+	_ = p.Send(ctx, r)
+	return nil
+}
+
+func (p *Publisher) sign(d Draft) (*commons.Record, error) {
+	self, err := peer.IDFromPrivateKey(p.Key)
+	if err != nil {
+		return nil, fmt.Errorf("identity: %w", err)
+	}
+	revision, err := p.Commons.NextRevision(self, d.Topic, d.Key)
+	if err != nil {
+		return nil, err
+	}
+	// Times are rounded to the day, so that a record does not tell when a job ran.
+	// A day's start is never in the future.
+	created := p.Now().UTC().Truncate(24 * time.Hour)
+	return commons.Seal(p.Key, &karasuv1.Record{
+		Major: wireMajor, Minor: wireMinor,
+		Topic: d.Topic.String(), Kind: d.Kind, Key: d.Key, Revision: revision,
+		Created: created.Unix(), NotAfter: created.Add(p.Policy.ValidFor).Unix(),
+		Organisation: p.Organisation, Body: d.Body,
+	})
+}
+
+func wireOf(r *commons.Record) *karasuv1.Record {
+	return &karasuv1.Record{
+		Major: wireMajor, Minor: wireMinor,
+		Topic: r.Topic.String(), Kind: r.Kind, Key: r.Key, Revision: r.Revision,
+		Created: r.Created.Unix(), NotAfter: r.NotAfter.Unix(),
+		Organisation: r.Organisation, Body: r.Body,
+	}
+}
