@@ -1,0 +1,137 @@
+// Package wire converts runs between the vocabulary of package model and the
+// messages of the local API, which are also what the private store keeps.
+//
+// Converting to a message loses only what is below a millisecond of a start.
+// Converting from one validates: what comes out has passed model's checks.
+package wire
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/internal/measure"
+)
+
+// FromRun returns the message of a run, with its ID.
+func FromRun(r model.Run) *karasuv1.Run {
+	return &karasuv1.Run{
+		Id:              r.ID(),
+		Workload:        FromWorkload(r.Workload),
+		Configuration:   FromConfiguration(r.Configuration),
+		RuntimeSeconds:  r.RuntimeSeconds,
+		Outcome:         FromOutcome(r.Outcome),
+		StartUnixMillis: FromTime(r.Start),
+		Metrics:         measure.ToProto(r.Metrics),
+	}
+}
+
+// ToRun returns the validated run of a message, its workload normalized. The
+// message's ID is ignored: it follows from the rest. Errors wrap model.ErrInvalid.
+func ToRun(m *karasuv1.Run) (model.Run, error) {
+	w, err := ToWorkload(m.GetWorkload())
+	if err != nil {
+		return model.Run{}, err
+	}
+	c, err := ToConfiguration(m.GetConfiguration())
+	if err != nil {
+		return model.Run{}, err
+	}
+	start, err := ToTime("start", m.GetStartUnixMillis())
+	if err != nil {
+		return model.Run{}, err
+	}
+	r := model.Run{
+		Workload: w, Configuration: c, RuntimeSeconds: m.GetRuntimeSeconds(),
+		Outcome: ToOutcome(m.GetOutcome()), Start: start, Metrics: measure.FromProto(m.GetMetrics()),
+	}
+	if err := r.Validate(); err != nil {
+		return model.Run{}, err
+	}
+	return r, nil
+}
+
+// FromWorkload returns the message of a workload.
+func FromWorkload(w model.Workload) *karasuv1.Workload {
+	return &karasuv1.Workload{
+		Infrastructure: w.Infrastructure, Framework: w.Framework, Algorithm: w.Algorithm,
+		Job: w.Job, Dataset: w.Dataset, InputBytes: w.InputBytes,
+	}
+}
+
+// ToWorkload returns the normalized and validated workload of a message. Its job
+// may be empty. Errors wrap model.ErrInvalid.
+func ToWorkload(m *karasuv1.Workload) (model.Workload, error) {
+	w := model.Workload{
+		Infrastructure: m.GetInfrastructure(), Framework: m.GetFramework(), Algorithm: m.GetAlgorithm(),
+		Job: m.GetJob(), Dataset: m.GetDataset(), InputBytes: m.GetInputBytes(),
+	}.Normalize()
+	if err := w.Validate(); err != nil {
+		return model.Workload{}, err
+	}
+	return w, nil
+}
+
+// FromConfiguration returns the message of a configuration.
+func FromConfiguration(c model.Configuration) *karasuv1.Configuration {
+	return &karasuv1.Configuration{MachineType: c.MachineType, ScaleOut: uint32(c.ScaleOut)} //nolint:gosec // at most model.MaxScaleOut
+}
+
+// ToConfiguration returns the validated configuration of a message. Errors wrap
+// model.ErrInvalid.
+func ToConfiguration(m *karasuv1.Configuration) (model.Configuration, error) {
+	c := model.Configuration{MachineType: m.GetMachineType(), ScaleOut: int(m.GetScaleOut())}
+	if err := c.Validate(); err != nil {
+		return model.Configuration{}, err
+	}
+	return c, nil
+}
+
+// FromOutcome returns the message's outcome; an invalid one is unspecified.
+func FromOutcome(o model.Outcome) karasuv1.Outcome {
+	switch o {
+	case model.OK:
+		return karasuv1.Outcome_OUTCOME_OK
+	case model.Failed:
+		return karasuv1.Outcome_OUTCOME_FAILED
+	case model.Timeout:
+		return karasuv1.Outcome_OUTCOME_TIMEOUT
+	}
+	return karasuv1.Outcome_OUTCOME_UNSPECIFIED
+}
+
+// ToOutcome returns 0, which is invalid, for any that is unknown.
+func ToOutcome(o karasuv1.Outcome) model.Outcome {
+	switch o {
+	case karasuv1.Outcome_OUTCOME_OK:
+		return model.OK
+	case karasuv1.Outcome_OUTCOME_FAILED:
+		return model.Failed
+	case karasuv1.Outcome_OUTCOME_TIMEOUT:
+		return model.Timeout
+	}
+	return 0
+}
+
+// FromTime returns whole milliseconds since 1970 UTC; the zero time is 0.
+func FromTime(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli())
+}
+
+// ToTime reverses [FromTime], in UTC. It refuses what is not a number and what
+// lies further than the year 9999.
+func ToTime(field string, millis float64) (time.Time, error) {
+	const limit = 253402300799999 // 9999-12-31T23:59:59.999Z
+	switch {
+	case millis == 0:
+		return time.Time{}, nil
+	case !(math.Abs(millis) <= limit):
+		return time.Time{}, &model.FieldError{Field: field, Problem: fmt.Sprintf("is not a time in milliseconds since 1970: %g", millis)}
+	}
+	return time.UnixMilli(int64(millis)).UTC(), nil
+}
