@@ -1,0 +1,202 @@
+package ensemble
+
+import (
+	"fmt"
+	"math"
+)
+
+// Config describes one target: its space, the level of its log runtime, and the
+// supports.
+type Config struct {
+	// Candidates are N >= 1 points; Outside are further points at which runs may
+	// be observed. Both are addressed by one index, candidates first.
+	Candidates, Outside []Point
+	// LevelMean is the prior mean of the mean log runtime over the candidates.
+	LevelMean float64
+	// LevelSD is its standard deviation; 0 takes Params.LevelSD.
+	LevelSD float64
+	// Supports are the traces of other workloads. None is the solo search.
+	Supports []Trace
+	// InputBytes of the target; 0 is unknown.
+	InputBytes float64
+}
+
+// Ensemble is a mixture of Gaussian hypotheses about the target's log runtimes,
+// conditioned on its runs. It is not safe for concurrent use.
+type Ensemble struct {
+	params     Params
+	s          *space
+	hypotheses []*hypothesis
+	// prior are the log prior masses, logWeight the same plus the log evidence so far.
+	prior, logWeight []float64
+	scratch          []float64
+	// observed are the points of the runs so far.
+	observed []int
+}
+
+// New builds the hypotheses. The work is O(W n^2 P) for W support workloads of n
+// runs and P points, and O(W^2 n^3) for their agreement.
+func New(p Params, c Config) (*Ensemble, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if math.IsNaN(c.LevelMean) || math.IsInf(c.LevelMean, 0) || !(c.LevelSD >= 0) || math.IsInf(c.LevelSD, 0) {
+		return nil, fmt.Errorf("%w: a level of %g ± %g", ErrInvalid, c.LevelMean, c.LevelSD)
+	}
+	s, err := newSpace(&p, c.Candidates, c.Outside)
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Supports {
+		if err := c.Supports[i].Validate(s.d - baseFeatures); err != nil {
+			return nil, fmt.Errorf("support %d: %w", i, err)
+		}
+	}
+	e := &Ensemble{params: p, s: s, scratch: make([]float64, len(s.x))}
+	if c.LevelSD == 0 {
+		c.LevelSD = p.LevelSD
+	}
+	return e, e.build(&c)
+}
+
+// Reset forgets the observations. The hypotheses are not computed again.
+func (e *Ensemble) Reset() {
+	copy(e.logWeight, e.prior)
+	for _, h := range e.hypotheses {
+		h.reset()
+	}
+	e.observed = e.observed[:0]
+}
+
+// Hypotheses returns how many there are.
+func (e *Ensemble) Hypotheses() int { return len(e.hypotheses) }
+
+// Points returns the number of points that an index may name.
+func (e *Ensemble) Points() int { return len(e.s.x) }
+
+// Observe conditions every hypothesis on a log runtime at a point, with the
+// variance of its noise (0 takes Params.NoiseSD squared), and reweighs them by how
+// well each predicted it. O(hypotheses x runs x points).
+func (e *Ensemble) Observe(point int, logRuntime, noiseVar float64) error {
+	switch {
+	case point < 0 || point >= len(e.s.x):
+		return fmt.Errorf("%w: point %d of %d", ErrInvalid, point, len(e.s.x))
+	case math.IsNaN(logRuntime) || math.IsInf(logRuntime, 0):
+		return fmt.Errorf("%w: a log runtime of %g", ErrInvalid, logRuntime)
+	case !(noiseVar >= 0) || math.IsInf(noiseVar, 0):
+		return fmt.Errorf("%w: a noise variance of %g", ErrInvalid, noiseVar)
+	}
+	if noiseVar == 0 {
+		noiseVar = e.params.NoiseSD * e.params.NoiseSD
+	}
+	// Copies of one shape with other cliffs follow each other and share its row.
+	var of shape
+	for i, h := range e.hypotheses {
+		if h.shape != of {
+			of = h.shape
+			of.row(e.scratch, point)
+		}
+		e.logWeight[i] += h.observe(e.scratch, point, logRuntime, noiseVar)
+	}
+	e.observed = append(e.observed, point)
+	return nil
+}
+
+// Mixture is the predictive distribution of the log runtime (of a noiseless run)
+// at every candidate. Its slices belong to the ensemble and are valid until the
+// next call of Observe.
+type Mixture struct {
+	// Weight adds up to 1; one entry a hypothesis.
+	Weight []float64
+	// Mean and Variance are hypotheses x candidates; variances are above zero.
+	Mean, Variance [][]float64
+	// Origin names the support workload that a hypothesis stands for, as indices
+	// into Config.Supports; nil is the solo prior.
+	Origin [][]int
+}
+
+// minVariance keeps a predictive variance above zero.
+const minVariance = 1e-8
+
+// Predict returns the mixture after the observations so far.
+func (e *Ensemble) Predict() *Mixture {
+	m := &Mixture{Weight: append([]float64(nil), e.logWeight...)}
+	softmax(m.Weight)
+	for _, h := range e.hypotheses {
+		m.Mean = append(m.Mean, h.mu[:e.s.n])
+		m.Variance = append(m.Variance, h.variance[:e.s.n])
+		m.Origin = append(m.Origin, h.origin)
+	}
+	return m
+}
+
+// MeanAt returns the mixture's mean log runtime at a candidate.
+func (m *Mixture) MeanAt(candidate int) float64 {
+	sum := 0.
+	for h, w := range m.Weight {
+		sum += w * m.Mean[h][candidate]
+	}
+	return sum
+}
+
+// Moments returns the mean and variance of the mixture at a candidate.
+func (m *Mixture) Moments(candidate int) (mean, variance float64) {
+	mean = m.MeanAt(candidate)
+	for h, w := range m.Weight {
+		d := m.Mean[h][candidate] - mean
+		variance += w * (m.Variance[h][candidate] + d*d)
+	}
+	return mean, variance
+}
+
+// CDF returns the probability of a log runtime of at most y at a candidate.
+func (m *Mixture) CDF(candidate int, y float64) float64 {
+	sum := 0.
+	for h, w := range m.Weight {
+		sum += w * NormalCDF((y-m.Mean[h][candidate])/math.Sqrt(m.Variance[h][candidate]))
+	}
+	return min(sum, 1)
+}
+
+// Quantile inverts [Mixture.CDF] by bisection, to 1e-10 of the log runtime.
+func (m *Mixture) Quantile(candidate int, q float64) float64 {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for h := range m.Weight {
+		sd := math.Sqrt(m.Variance[h][candidate])
+		lo, hi = min(lo, m.Mean[h][candidate]-10*sd), max(hi, m.Mean[h][candidate]+10*sd)
+	}
+	for hi-lo > 1e-10*max(1, math.Abs(lo)) {
+		mid := lo + (hi-lo)/2
+		if mid <= lo || mid >= hi {
+			break
+		}
+		if m.CDF(candidate, mid) < q {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo + (hi-lo)/2
+}
+
+// NormalCDF is the standard normal distribution function.
+func NormalCDF(z float64) float64 { return .5 * math.Erfc(-z/math.Sqrt2) }
+
+// NormalPDF is the standard normal density.
+func NormalPDF(z float64) float64 { return math.Exp(-.5*z*z) / math.Sqrt(2*math.Pi) }
+
+// addSquares adds scale * v_i^2 to dst_i.
+func addSquares(dst []float64, scale float64, v []float64) {
+	for i, x := range v {
+		dst[i] += scale * x * x
+	}
+}
+
+// newRows allocates n rows of m values in one block.
+func newRows(n, m int) [][]float64 {
+	block, rows := make([]float64, n*m), make([][]float64, n)
+	for i := range rows {
+		rows[i] = block[i*m : (i+1)*m : (i+1)*m]
+	}
+	return rows
+}

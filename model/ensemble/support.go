@@ -1,0 +1,150 @@
+package ensemble
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// support is one workload's knowledge after its traces were tested against each
+// other.
+type support struct {
+	class Class
+	// traces are the indices into the ensemble's traces that were pooled.
+	traces []int
+	pooled *series
+	// credence is plausibility x agreement within x agreement between workloads.
+	credence float64
+	// inputBytes is the median over the workload's traces; 0 is unknown.
+	inputBytes float64
+}
+
+// supports groups traces by class and workload, drops implausible ones, pools
+// those that agree, and tests the workloads of a class against each other
+// (steps 5 and 7 of the method, see the package comment).
+func (e *evaluator) supports(traces []Trace, center []float64) ([]*support, error) {
+	type key struct {
+		class    Class
+		workload string
+	}
+	groups := map[key][]int{}
+	for i, t := range traces {
+		if e.p.Mass[t.Class] > 0 {
+			k := key{t.Class, t.Workload}
+			groups[k] = append(groups[k], i)
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.workload, b.workload))
+	})
+	var all []*support
+	for _, k := range keys {
+		s, err := e.workload(traces, groups[k], center)
+		if err != nil {
+			return nil, err
+		}
+		s.class = k.class
+		all = append(all, s)
+	}
+	return all, e.weighClasses(all)
+}
+
+// workload pools the traces at the given indices, all of one workload.
+func (e *evaluator) workload(traces []Trace, indices []int, center []float64) (*support, error) {
+	var (
+		s            support
+		all          []*series
+		plausible    []float64
+		kept         []int
+		bytes        []float64
+		best         *series
+		bestIndex    int
+		bestCredence = -1.
+	)
+	for _, i := range indices {
+		t := &traces[i]
+		if t.InputBytes > 0 {
+			bytes = append(bytes, t.InputBytes)
+		}
+		one, err := e.newSeries(t, center)
+		if err != nil {
+			return nil, err
+		}
+		q := e.plausibility(one)
+		if q > bestCredence {
+			best, bestIndex, bestCredence = one, i, q
+		}
+		if q >= e.p.MinPlausible {
+			all, plausible, kept = append(all, one), append(plausible, q), append(kept, i)
+		}
+	}
+	if len(all) == 0 {
+		all, plausible, kept = []*series{best}, []float64{bestCredence}, []int{bestIndex}
+	}
+	if len(bytes) > 0 {
+		slices.Sort(bytes)
+		s.inputBytes = linearQuantile(bytes, .5)
+	}
+	agree, err := e.agreements(all, true)
+	if err != nil {
+		return nil, err
+	}
+	members, share := largestAgreement(agree)
+	var pooled []*series
+	q := make([]float64, 0, len(members))
+	for _, i := range members {
+		pooled, q = append(pooled, all[i]), append(q, plausible[i])
+		s.traces = append(s.traces, kept[i])
+	}
+	s.credence = stat.Mean(q, nil) * share
+	s.pooled, err = e.pool(pooled)
+	return &s, err
+}
+
+// weighClasses multiplies every support's credence by the share of the other
+// workloads of its class that agree with it, each with its own level.
+func (e *evaluator) weighClasses(all []*support) error {
+	for class := range classes {
+		var of []*support
+		var pooled []*series
+		for _, s := range all {
+			if s.class == class {
+				of, pooled = append(of, s), append(pooled, s.pooled)
+			}
+		}
+		if len(of) < 2 {
+			continue
+		}
+		agree, err := e.agreements(pooled, false)
+		if err != nil {
+			return err
+		}
+		for i, s := range of {
+			s.credence *= float64(count(agree[i])) / float64(len(of)-1)
+		}
+	}
+	return nil
+}
+
+// shift is a displacement of the scale-out, in doublings, and its prior.
+type shift struct{ k, mass float64 }
+
+// shifts returns where a support's shape may be displaced to: a job with twice
+// the data behaves on twice the nodes as this one does.
+func (e *evaluator) shifts(supportBytes, targetBytes float64) []shift {
+	if supportBytes > 0 && targetBytes > 0 {
+		// Quarters of a doubling, so that displaced points meet others exactly.
+		k := math.RoundToEven(4*math.Log2(targetBytes/supportBytes)) / 4
+		if math.Abs(k) <= e.p.MaxShift {
+			return []shift{{k, e.p.KnownShiftMass}, {0, 1 - e.p.KnownShiftMass}}
+		}
+	}
+	all := make([]shift, len(e.p.Shifts))
+	for i, k := range e.p.Shifts {
+		all[i] = shift{k, e.p.ShiftMass[i]}
+	}
+	return all
+}
