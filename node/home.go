@@ -18,9 +18,6 @@ var (
 	ErrHomeExists = errors.New("already initialised")
 )
 
-// maxSocketPath is the limit of a unix socket's path on Linux (108 with its NUL).
-const maxSocketPath = 107
-
 // Home is where an organisation's daemon keeps its things: one folder where
 // KARASU_HOME or --home names it, the XDG base directories otherwise.
 type Home struct {

@@ -35,9 +35,8 @@ var (
 
 // Runs is what the advisor needs of the private store.
 type Runs interface {
-	AddRuns(ctx context.Context, runs []model.Run) (added, unchanged int, err error)
 	Runs(ctx context.Context, f private.Filter) ([]model.Run, error)
-	PutSearch(ctx context.Context, s *karasuv1.Search) error
+	PutSearch(ctx context.Context, s *karasuv1.Search, runs ...model.Run) error
 	GetSearch(ctx context.Context, job string) (*karasuv1.Search, error)
 	ListSearches(ctx context.Context) ([]*karasuv1.Search, error)
 	DeleteSearch(ctx context.Context, job string) error

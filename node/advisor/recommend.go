@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/private"

@@ -87,10 +87,7 @@ func (a *Advisor) Report(ctx context.Context, req *karasuv1.ReportRunRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := a.Runs.AddRuns(ctx, []model.Run{run}); err != nil {
-		return nil, err
-	}
-	return state, a.save(ctx, t, int64(s.GetCreatedUnixMillis()))
+	return state, a.save(ctx, t, int64(s.GetCreatedUnixMillis()), run)
 }
 
 func (a *Advisor) reported(t *task, req *karasuv1.ReportRunRequest) (model.Run, error) {
@@ -116,12 +113,13 @@ func (a *Advisor) reported(t *task, req *karasuv1.ReportRunRequest) (model.Run, 
 	return run, run.Validate()
 }
 
-func (a *Advisor) save(ctx context.Context, t *task, created int64) error {
+// save stores a search, and with it, in one transaction, runs that are new.
+func (a *Advisor) save(ctx context.Context, t *task, created int64, runs ...model.Run) error {
 	s := &karasuv1.Search{Settings: t.settings, CreatedUnixMillis: float64(created)}
 	for _, r := range t.runs {
 		s.Runs = append(s.Runs, wire.FromRun(r))
 	}
-	return a.Runs.PutSearch(ctx, s)
+	return a.Runs.PutSearch(ctx, s, runs...)
 }
 
 // Get says how a search stands.

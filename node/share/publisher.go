@@ -28,8 +28,8 @@ const renewAfter = 0.5
 // Commons is what the publisher needs of the store of shared records.
 type Commons interface {
 	Put(ctx context.Context, r *commons.Record, own bool) (commons.Outcome, error)
-	Own(author peer.ID) ([]*commons.Record, error)
-	NextRevision(author peer.ID, topic model.Topic, key string) (uint64, error)
+	All(match func(model.Topic) bool) ([]*commons.Record, error)
+	NextRevision(author peer.ID, topic model.Topic, key string) uint64
 }
 
 // Publisher signs what the policy lets out and keeps the commons in step with the
@@ -119,10 +119,7 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (int, error) 
 		}
 		signed++
 	}
-	for s, r := range current {
-		if r.Kind == karasuv1.RecordKind_RECORD_KIND_RETRACTION {
-			continue
-		}
+	for s := range current {
 		if err := p.publish(ctx, Draft{Topic: s.topic, Key: s.key, Kind: karasuv1.RecordKind_RECORD_KIND_RETRACTION}); err != nil {
 			return signed, err
 		}
@@ -136,18 +133,21 @@ type slot struct {
 	key   string
 }
 
+// current returns the own records that count, by where they stand.
 func (p *Publisher) current() (map[slot]*commons.Record, error) {
 	self, err := peer.IDFromPrivateKey(p.Key)
 	if err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
-	own, err := p.Commons.Own(self)
+	records, err := p.Commons.All(func(model.Topic) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	current := make(map[slot]*commons.Record, len(own))
-	for _, r := range own {
-		current[slot{r.Topic, r.Key}] = r
+	current := make(map[slot]*commons.Record)
+	for _, r := range records {
+		if r.Author == self {
+			current[slot{r.Topic, r.Key}] = r
+		}
 	}
 	return current, nil
 }
@@ -177,17 +177,14 @@ func (p *Publisher) sign(d Draft) (*commons.Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
-	revision, err := p.Commons.NextRevision(self, d.Topic, d.Key)
-	if err != nil {
-		return nil, err
-	}
 	// Times are rounded to the day, so that a record does not tell when a job ran.
 	// A day's start is never in the future.
 	created := p.Now().UTC().Truncate(24 * time.Hour)
 	return commons.Seal(p.Key, &karasuv1.Record{
 		Major: wireMajor, Minor: wireMinor,
-		Topic: d.Topic.String(), Kind: d.Kind, Key: d.Key, Revision: revision,
-		Created: created.Unix(), NotAfter: created.Add(p.Policy.ValidFor).Unix(),
+		Topic: d.Topic.String(), Kind: d.Kind, Key: d.Key,
+		Revision: p.Commons.NextRevision(self, d.Topic, d.Key),
+		Created:  created.Unix(), NotAfter: created.Add(p.Policy.ValidFor).Unix(),
 		Organisation: p.Organisation, Body: d.Body,
 	})
 }

@@ -1,0 +1,299 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/node/advisor"
+	"github.com/karasu-project/karasu/node/api"
+	"github.com/karasu-project/karasu/node/exchange"
+	"github.com/karasu-project/karasu/node/p2p"
+	"github.com/karasu-project/karasu/node/share"
+	"github.com/karasu-project/karasu/optimizer/catalog"
+	"github.com/karasu-project/karasu/store/commons"
+	"github.com/karasu-project/karasu/store/private"
+)
+
+const (
+	// shareDelay gathers changes of the private runs that come close together, such
+	// as the batches of one import, into one refresh of what is shared.
+	shareDelay = 300 * time.Millisecond
+	// renewInterval is how often unchanged records are looked at for their age.
+	renewInterval = time.Hour
+	// sweepInterval is how often expired records are deleted.
+	sweepInterval = time.Hour
+	// joinWait bounds how long a question waits for peers to answer.
+	joinWait = 3 * time.Second
+)
+
+// Options change what the configuration file cannot say. The zero value is what
+// `karasu daemon` uses.
+type Options struct {
+	Version string
+	// Logger is nil for silence.
+	Logger *slog.Logger
+	// Network replaces the network of the configuration, for tests and the demo.
+	Network *p2p.Config
+	// Tap sees every byte that the exchange sends. It is for tests.
+	Tap exchange.Tap
+	// NoAPI leaves the local API out, for nodes inside another process.
+	NoAPI bool
+}
+
+// App is a daemon.
+type App struct {
+	home    Home
+	config  Config
+	options Options
+	logger  *slog.Logger
+	catalog *catalog.Catalog
+
+	private   *private.DB
+	commons   *commons.DB
+	network   *p2p.Network
+	exchange  *exchange.Exchange
+	publisher *share.Publisher
+	advisor   *advisor.Advisor
+	server    *api.Server
+
+	started time.Time
+	cancel  context.CancelFunc
+	loops   sync.WaitGroup
+}
+
+// New validates the configuration, opens the databases and builds everything, but
+// listens and dials nothing. Where it fails, nothing stays open.
+func New(ctx context.Context, home Home, config Config, o Options) (app *App, err error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	a := &App{home: home, config: config, options: o, logger: o.Logger}
+	if a.logger == nil {
+		a.logger = slog.New(slog.DiscardHandler)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	key, err := home.Identity()
+	if err != nil {
+		return nil, err
+	}
+	self, err := peer.IDFromPrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("identity: %w", err)
+	}
+	if a.catalog, err = loadCatalog(home, config.Catalog.File); err != nil {
+		return nil, err
+	}
+	if a.private, err = private.OpenDB(home.PrivateDir(), private.Options{Logger: a.logger}); err != nil {
+		return nil, err
+	}
+	if a.commons, err = commons.OpenDB(home.CommonsDir(), commons.Options{Logger: a.logger}); err != nil {
+		return nil, err
+	}
+	secret, err := a.private.Secret(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a.network, err = p2p.New(ctx, key, a.networkConfig(), a.logger); err != nil {
+		return nil, err
+	}
+	patterns, err := config.patterns()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	a.exchange, err = exchange.New(exchange.Options{
+		Host: a.network.Host(), PubSub: a.network.PubSub(), Commons: a.commons, Patterns: patterns,
+		SyncInterval: time.Duration(config.Network.SyncInterval), Logger: a.logger, Tap: o.Tap,
+	})
+	if err != nil {
+		return nil, err
+	}
+	policy, err := config.policy()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	lookup := machineLookup(a.catalog)
+	a.publisher = &share.Publisher{
+		Key: key, Organisation: config.Organisation, Policy: policy,
+		Pseudonyms: share.NewPseudonymizer(secret), Lookup: lookup,
+		Commons: a.commons, Send: a.exchange.Publish, Now: time.Now,
+	}
+	a.advisor, err = advisor.New(advisor.Options{
+		Organisation: config.Organisation, Self: self, Runs: a.private, Commons: a.commons,
+		Catalog: a.catalog, Lookup: lookup, Pseudonyms: a.publisher.Pseudonyms, Join: a.join, Now: time.Now,
+	})
+	if err != nil || o.NoAPI {
+		return a, err
+	}
+	token := ""
+	if config.API.TCP != "" {
+		if token, err = home.Token(); err != nil {
+			return nil, err
+		}
+	}
+	a.server = api.NewServer(&api.Service{Node: a, Advisor: a.advisor}, api.Options{
+		Socket: home.Socket(), TCP: config.API.TCP, Token: token, Logger: a.logger,
+	})
+	return a, nil
+}
+
+func (a *App) networkConfig() p2p.Config {
+	if a.options.Network != nil {
+		return *a.options.Network
+	}
+	n := a.config.Network
+	return p2p.Config{
+		Version: a.options.Version, Listen: n.Listen, Announce: n.Announce, Bootstrap: n.Bootstrap,
+		MDNS: n.MDNS, DHT: n.DHT, Allowlist: n.Allow, GoodPeersPath: a.home.PeersFile(),
+	}
+}
+
+// Start brings the node up: network, exchange, background work, and the API last,
+// so that who can reach the API finds a whole node. ctx bounds only the start.
+func (a *App) Start(ctx context.Context) error {
+	a.started = time.Now()
+	if err := a.network.Start(ctx); err != nil {
+		return err
+	}
+	if err := a.exchange.Start(ctx); err != nil {
+		return err
+	}
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a.cancel = cancel
+	a.run(background, a.shareLoop)
+	a.run(background, a.sweepLoop)
+	a.run(background, func(ctx context.Context) { a.complain(ctx, "value log", a.private.RunGC(ctx)) })
+	a.run(background, func(ctx context.Context) { a.complain(ctx, "value log", a.commons.RunGC(ctx)) })
+	if a.server == nil {
+		return nil
+	}
+	return a.server.Start()
+}
+
+// Stop shuts down in the reverse order and closes the databases. It returns once
+// everything has ended; ctx bounds how long running requests may take.
+func (a *App) Stop(ctx context.Context) error {
+	var err error
+	if a.server != nil {
+		err = a.server.Stop(ctx)
+	}
+	if a.cancel != nil {
+		a.cancel()
+	}
+	a.loops.Wait()
+	return errors.Join(err, a.close())
+}
+
+// close closes what is open, users before what they use.
+func (a *App) close() error {
+	var errs []error
+	if a.exchange != nil {
+		errs = append(errs, a.exchange.Close())
+	}
+	if a.network != nil {
+		errs = append(errs, a.network.Close())
+	}
+	if a.commons != nil {
+		errs = append(errs, a.commons.Close())
+	}
+	if a.private != nil {
+		errs = append(errs, a.private.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Advisor answers questions without the API.
+func (a *App) Advisor() *advisor.Advisor { return a.advisor }
+
+// Network is the node's place among its peers.
+func (a *App) Network() *p2p.Network { return a.network }
+
+// Commons holds the records that the node knows.
+func (a *App) Commons() *commons.DB { return a.commons }
+
+// Sync reconciles with all connected peers now.
+func (a *App) Sync(ctx context.Context) error { return a.exchange.SyncNow(ctx) }
+
+func (a *App) run(ctx context.Context, loop func(context.Context)) {
+	a.loops.Go(func() { loop(ctx) })
+}
+
+// complain logs what a loop could not do, unless the loop was told to end.
+func (a *App) complain(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		a.logger.ErrorContext(ctx, "background work failed", "work", what, "error", err)
+	}
+}
+
+// shareLoop keeps what is shared in step with the private runs.
+func (a *App) shareLoop(ctx context.Context) {
+	changed, unsubscribe := a.private.Subscribe()
+	defer unsubscribe()
+	renew := time.NewTicker(renewInterval)
+	defer renew.Stop()
+	for {
+		a.complain(ctx, "share", a.refresh(ctx))
+		select {
+		case <-ctx.Done():
+			return
+		case <-renew.C:
+		case <-changed:
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(shareDelay):
+			}
+		}
+	}
+}
+
+func (a *App) refresh(ctx context.Context) error {
+	runs, err := a.private.Runs(ctx, private.Filter{})
+	if err != nil {
+		return err
+	}
+	n, err := a.publisher.Refresh(ctx, runs)
+	if n > 0 {
+		a.logger.InfoContext(ctx, "shared", "records", n)
+	}
+	return err
+}
+
+func (a *App) sweepLoop(ctx context.Context) {
+	tick := time.NewTicker(sweepInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			n, err := a.commons.Sweep(now)
+			a.complain(ctx, "sweep", err)
+			if n > 0 {
+				a.logger.InfoContext(ctx, "expired", "records", n)
+			}
+		}
+	}
+}
+
+// join makes the node interested in a topic and asks peers for what they have.
+func (a *App) join(ctx context.Context, t model.Topic) {
+	if err := a.exchange.Join(t); err != nil {
+		a.complain(ctx, "join topic", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinWait)
+	defer cancel()
+	// Peers that do not answer are no reason to refuse an answer.
+	_ = a.exchange.SyncNow(ctx)
+}

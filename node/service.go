@@ -1,0 +1,181 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/node/share"
+	"github.com/karasu-project/karasu/optimizer/catalog"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/private"
+)
+
+// Status says what the daemon is and holds.
+func (a *App) Status(ctx context.Context) (*karasuv1.StatusResponse, error) {
+	runs, err := a.private.CountRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	workloads, err := a.private.Workloads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	searches, err := a.private.ListSearches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &karasuv1.StatusResponse{
+		Version: a.options.Version, Organisation: a.config.Organisation, PeerId: a.network.ID().String(),
+		Runs: uint32(runs), Workloads: uint32(len(workloads)), Searches: uint32(len(searches)),
+		UptimeSeconds: time.Since(a.started).Seconds(),
+	}
+	for _, addr := range a.network.Addrs() {
+		out.Addresses = append(out.Addresses, addr.String())
+	}
+	for _, t := range a.commons.Topics() {
+		out.OwnRecords += uint32(t.Own)
+		out.ReceivedRecords += uint32(t.Received)
+	}
+	for _, p := range a.network.Peers() {
+		if p.Connected {
+			out.Peers++
+		}
+	}
+	return out, nil
+}
+
+// ImportRuns stores runs, all or none. The machine types must be in the catalog,
+// and are stored under the catalog's spelling.
+func (a *App) ImportRuns(ctx context.Context, runs []model.Run) (added, unchanged int, err error) {
+	for i := range runs {
+		c := &runs[i].Configuration
+		m, err := a.catalog.Lookup(runs[i].Workload.Infrastructure, c.MachineType)
+		if err != nil {
+			return 0, 0, fmt.Errorf("run %d of %d: %w", i+1, len(runs), err)
+		}
+		c.MachineType = m.Name
+	}
+	return a.private.AddRuns(ctx, runs)
+}
+
+// Runs lists stored runs, oldest first; an empty job lists all.
+func (a *App) Runs(ctx context.Context, job string) ([]model.Run, error) {
+	return a.private.Runs(ctx, private.Filter{Job: model.NormalizeName(job)})
+}
+
+// Peers lists the peers that the daemon knows.
+func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
+	authors := a.commons.Authors()
+	var out []*karasuv1.Peer
+	for _, p := range a.network.Peers() {
+		author := authors[p.ID]
+		peer := &karasuv1.Peer{
+			PeerId: p.ID.String(), Organisation: author.Organisation, Connected: p.Connected,
+			LatencyMs: float64(p.Latency.Microseconds()) / 1e3, Records: uint32(author.Records),
+		}
+		for _, addr := range p.Addrs {
+			peer.Addresses = append(peer.Addresses, addr.String())
+		}
+		out = append(out, peer)
+	}
+	return out, nil
+}
+
+// Topics lists topics with what is known under each.
+func (a *App) Topics(context.Context) ([]*karasuv1.Topic, error) {
+	var out []*karasuv1.Topic
+	for _, t := range a.commons.Topics() {
+		out = append(out, &karasuv1.Topic{
+			Name: t.Topic.String(), Peers: uint32(len(a.exchange.TopicPeers(t.Topic))),
+			OwnRecords: uint32(t.Own), ReceivedRecords: uint32(t.Received), Organisations: uint32(t.Authors),
+			Policy: string(a.publisher.Policy.ModeFor(t.Topic)),
+		})
+	}
+	return out, nil
+}
+
+// PreviewShare shows exactly the records that leave, and what is withheld.
+func (a *App) PreviewShare(ctx context.Context) (*karasuv1.PreviewShareResponse, error) {
+	runs, err := a.private.Runs(ctx, private.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	preview, err := a.publisher.Preview(runs)
+	if err != nil {
+		return nil, err
+	}
+	out := &karasuv1.PreviewShareResponse{}
+	for _, r := range preview.Records {
+		out.Records = append(out.Records, &karasuv1.PreviewedRecord{
+			Record: r.Wire, Summary: r.Draft.Summary, Model: r.Draft.Model,
+			Bytes: uint32(len(r.Record.Envelope)), Shared: r.Shared,
+		})
+	}
+	for _, w := range preview.Withheld {
+		out.Withheld = append(out.Withheld, &karasuv1.WithheldWorkload{
+			Job: w.Workload.Job, Topic: w.Workload.Topic().String(), Reason: w.Reason,
+		})
+	}
+	return out, nil
+}
+
+// loadCatalog reads the organisation's own machine types over the built-in ones. A
+// relative path starts at the configuration's folder.
+func loadCatalog(h Home, file string) (*catalog.Catalog, error) {
+	if file == "" {
+		return catalog.Builtin(), nil
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(h.ConfigDir, file)
+	}
+	return catalog.Load(catalog.Builtin(), file)
+}
+
+// Catalog returns the machine types that the home's configuration asks for.
+func (h Home) Catalog(c Config) (*catalog.Catalog, error) { return loadCatalog(h, c.Catalog.File) }
+
+// machineLookup treats a machine type's name as public where the built-in catalog
+// has it.
+func machineLookup(c *catalog.Catalog) share.MachineLookup {
+	builtin := catalog.Builtin()
+	return func(infrastructure, name string) (model.Resources, bool, bool) {
+		m, err := c.Lookup(infrastructure, name)
+		if err != nil {
+			return model.Resources{}, false, false
+		}
+		_, err = builtin.Lookup(m.Cloud, m.Name)
+		if err != nil {
+			_, err = builtin.Lookup(infrastructure, m.Name)
+		}
+		return m.Resources, err == nil, true
+	}
+}
+
+// Token reads the bearer token of the API over TCP, and makes one if there is none.
+func (h Home) Token() (string, error) {
+	raw, err := os.ReadFile(h.TokenFile())
+	if err == nil {
+		token := strings.TrimSpace(string(raw))
+		if len(token) < 32 {
+			return "", fmt.Errorf("API token: %s has fewer than 32 characters; remove it to get a new one", h.TokenFile())
+		}
+		return token, nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("API token: %w", err)
+	}
+	var random [32]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", fmt.Errorf("API token: %w", err)
+	}
+	token := hex.EncodeToString(random[:])
+	return token, writeNew(h.TokenFile(), []byte(token+"\n"))
+}
