@@ -1,0 +1,273 @@
+// Package runtable imports tables of runs: comma-separated values with a header,
+// one run a line. [Columns] documents the columns.
+//
+// Commas, semicolons or tabs separate, whichever the header holds; a byte order
+// mark, CRLF line ends, quoted separators and a missing last line end are fine.
+// Columns that this package does not know are ignored. The public scout table is
+// recognized by its header ([PresetScout]).
+package runtable
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/store/ingest"
+)
+
+// Bounds of a table.
+const (
+	// MaxLine bounds a line in bytes; a quote that is not closed makes a long one.
+	MaxLine = 1 << 20
+	// MaxRows bounds the lines with runs.
+	MaxRows = 1_000_000
+)
+
+// Errors about a table as a whole.
+var (
+	// ErrHeader says that the header cannot be used.
+	ErrHeader = errors.New("unusable header")
+	// ErrEmpty says that a file holds no header.
+	ErrEmpty = errors.New("is empty: want a header and one run a line")
+	// ErrTooLarge says that a line or the table is too large.
+	ErrTooLarge = errors.New("too large")
+	// ErrOptions says that options contradict each other or the documented columns.
+	ErrOptions = errors.New("unusable options")
+)
+
+// Options of an import. The zero value reads a table with the documented columns.
+type Options struct {
+	// Name of the file, for messages.
+	Name string
+	// Map gives the documented column for a column of the file.
+	Map map[string]string
+	// Defaults give the value of documented columns that the file does not have.
+	Defaults map[string]string
+	// Preset is "" to recognize a known table by its header, [PresetScout], or
+	// [PresetNone] to recognize none.
+	Preset string
+	// CheckMachine is asked about every machine type; its error is the problem
+	// that is reported. Nil accepts all.
+	CheckMachine func(infrastructure, machineType string) error
+}
+
+// ParseMap reads "theirs=ours" pairs into a map for [Options].
+func ParseMap(pairs []string) (map[string]string, error) {
+	m := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		theirs, ours, ok := strings.Cut(p, "=")
+		theirs, ours = strings.TrimSpace(theirs), strings.TrimSpace(ours)
+		if !ok || theirs == "" || ours == "" {
+			return nil, fmt.Errorf("%w: %q must look like node_count=nodes", ErrOptions, p)
+		}
+		if was, twice := m[theirs]; twice && was != ours {
+			return nil, fmt.Errorf("%w: column %q is mapped to both %s and %s", ErrOptions, theirs, was, ours)
+		}
+		m[theirs] = ours
+	}
+	return m, nil
+}
+
+// Table is a table that is being read. It is a [ingest.Source].
+type Table struct {
+	r    io.Reader
+	opts Options
+
+	ignored []string
+	preset  string
+}
+
+var _ ingest.Source = (*Table)(nil)
+
+// New returns a source that reads a table. It reads nothing yet.
+func New(r io.Reader, opts Options) *Table { return &Table{r: r, opts: opts} }
+
+// Ignored returns the columns that were not used, once the table has been read.
+func (t *Table) Ignored() []string { return t.ignored }
+
+// Preset returns the preset that was used or recognized, once the table has been read.
+func (t *Table) Preset() string { return t.preset }
+
+// Runs implements [ingest.Source]. Errors about the whole table name the file and
+// wrap [ErrHeader], [ErrEmpty], [ErrTooLarge], [ErrOptions] or the reader's error.
+func (t *Table) Runs(ctx context.Context) iter.Seq2[model.Run, error] {
+	return func(yield func(model.Run, error) bool) {
+		if err := t.read(ctx, yield); err != nil {
+			yield(model.Run{}, fmt.Errorf("%s: %w", t.name(), err))
+		}
+	}
+}
+
+func (t *Table) name() string {
+	if t.opts.Name == "" {
+		return "table"
+	}
+	return t.opts.Name
+}
+
+func (t *Table) read(ctx context.Context, yield func(model.Run, error) bool) error {
+	limited := &lineLimit{r: t.r}
+	text, comma, err := sniff(bufio.NewReaderSize(limited, sniffSize))
+	if err != nil {
+		return err
+	}
+	in := csv.NewReader(text)
+	in.Comma, in.FieldsPerRecord, in.ReuseRecord, in.TrimLeadingSpace = comma, -1, true, true
+	limited.left = MaxLine
+	header, err := in.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return ErrEmpty
+	case err != nil:
+		return readError(err)
+	}
+	header = slices.Clone(header)
+	plan, err := newPlan(header, t.opts)
+	if err != nil {
+		return err
+	}
+	t.ignored, t.preset = plan.ignored, plan.preset
+	for rows := 0; ; rows++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		limited.left = MaxLine
+		record, err := in.Read()
+		var syntax *csv.ParseError
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &syntax) && !errors.Is(err, errLine):
+			if !yield(model.Run{}, t.problem(syntax.StartLine, "", syntaxText(syntax))) {
+				return nil
+			}
+			continue
+		case err != nil:
+			return readError(err)
+		case rows >= MaxRows:
+			return fmt.Errorf("%w: more than %d rows; split the file", ErrTooLarge, MaxRows)
+		case blank(record):
+			continue
+		}
+		line, _ := in.FieldPos(0)
+		if !yield(t.run(plan, header, record, line)) {
+			return nil
+		}
+	}
+}
+
+// run turns one line into a run.
+func (t *Table) run(p *plan, header, record []string, line int) (model.Run, error) {
+	switch {
+	case slices.Equal(header, record):
+		return model.Run{}, t.problem(line, "", "repeats the header: remove the line")
+	case len(record) != len(header):
+		return model.Run{}, t.problem(line, "", fmt.Sprintf("has %d fields, the header has %d: complete the line, and quote values that hold a separator", len(record), len(header)))
+	}
+	r, err := p.run(record)
+	if err == nil && t.opts.CheckMachine != nil {
+		if cerr := t.opts.CheckMachine(r.Workload.Infrastructure, r.Configuration.MachineType); cerr != nil {
+			err = &model.FieldError{Field: "machine_type", Problem: cerr.Error()}
+		}
+	}
+	var f *model.FieldError
+	switch {
+	case err == nil:
+		return r, nil
+	case errors.As(err, &f):
+		return model.Run{}, t.problem(line, f.Field, f.Problem)
+	}
+	return model.Run{}, t.problem(line, "", err.Error())
+}
+
+func (t *Table) problem(line int, field, text string) *ingest.Problem {
+	return &ingest.Problem{File: t.opts.Name, Line: line, Field: field, Text: text}
+}
+
+// blank says whether a line holds separators only, as spreadsheets write them
+// below a table.
+func blank(record []string) bool {
+	return !slices.ContainsFunc(record, func(s string) bool { return strings.TrimSpace(s) != "" })
+}
+
+func syntaxText(e *csv.ParseError) string {
+	switch {
+	case errors.Is(e, csv.ErrQuote) && e.Line > e.StartLine:
+		return fmt.Sprintf("opens a quote that is not closed: lines %d to %d cannot be read", e.StartLine, e.Line)
+	case errors.Is(e, csv.ErrQuote):
+		return "holds a quote that is not closed or stands behind text: double the quotes inside a quoted value"
+	case errors.Is(e, csv.ErrBareQuote):
+		return "holds a quote inside a value: quote the whole value and double the quote inside"
+	}
+	return "cannot be read: " + e.Err.Error()
+}
+
+func readError(err error) error {
+	if errors.Is(err, errLine) {
+		return fmt.Errorf("%w: a line is longer than %d bytes; is a quote not closed?", ErrTooLarge, MaxLine)
+	}
+	var syntax *csv.ParseError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("%w: %s", ErrHeader, syntaxText(syntax))
+	}
+	return fmt.Errorf("reading: %w", err)
+}
+
+// sniffSize is what is looked at to tell the separator: more than a header has.
+const sniffSize = 64 << 10
+
+// sniff skips a byte order mark and tells the separator from the first line.
+func sniff(r *bufio.Reader) (io.Reader, rune, error) {
+	head, err := r.Peek(sniffSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, readError(err)
+	}
+	for _, bom := range [][]byte{{0xff, 0xfe}, {0xfe, 0xff}} {
+		if bytes.HasPrefix(head, bom) {
+			return nil, 0, fmt.Errorf("%w: the file is UTF-16; save it as UTF-8", ErrHeader)
+		}
+	}
+	if bom := []byte{0xef, 0xbb, 0xbf}; bytes.HasPrefix(head, bom) {
+		head = head[len(bom):]
+		if _, err := r.Discard(len(bom)); err != nil {
+			return nil, 0, readError(err)
+		}
+	}
+	first, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte{'\n'})
+	comma := ','
+	if !bytes.ContainsRune(first, ',') {
+		switch {
+		case bytes.ContainsRune(first, '\t'):
+			comma = '\t'
+		case bytes.ContainsRune(first, ';'):
+			comma = ';'
+		}
+	}
+	return r, comma, nil
+}
+
+var errLine = errors.New("line too long")
+
+// lineLimit refuses to read on once a line took more than MaxLine. What is read
+// ahead of a line counts towards it, which at worst halves the limit's slack.
+type lineLimit struct {
+	r    io.Reader
+	left int
+}
+
+func (l *lineLimit) Read(b []byte) (int, error) {
+	if l.left < -2*sniffSize {
+		return 0, errLine
+	}
+	n, err := l.r.Read(b)
+	l.left -= n
+	return n, err
+}
