@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/karasu-project/karasu/proto/karasu/v1/karasuv1connect"
+)
+
+const (
+	// dialTimeout bounds the wait for a daemon to take the connection.
+	dialTimeout = 5 * time.Second
+	// requestTimeout bounds a whole request. The longest are imports and the first
+	// search of a topic, which waits for peers; both take seconds.
+	requestTimeout = 2 * time.Minute
+	// maxResponse bounds an answer: 100,000 runs have some 30 MB.
+	maxResponse = 256 << 20
+)
+
+// client returns a client of the daemon's API: of --api, else of the home's socket.
+func (a *app) client() (karasuv1connect.KarasuServiceClient, error) {
+	if a.API != "" {
+		return a.tcpClient()
+	}
+	h, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	socket := h.Socket()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "unix", socket)
+	}}
+	return newClient(transport, "http://karasu", socket, ""), nil
+}
+
+func (a *app) tcpClient() (karasuv1connect.KarasuServiceClient, error) {
+	u, err := url.Parse(a.API)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, usagef("--api must look like http://127.0.0.1:7747: %q", a.API)
+	}
+	path := a.TokenFile
+	if path == "" {
+		h, err := a.home()
+		if err != nil {
+			return nil, err
+		}
+		path = h.TokenFile()
+	}
+	token, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usagef("the token for --api cannot be read (%v); name its file with --token-file", err)
+	}
+	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext}
+	return newClient(transport, strings.TrimSuffix(a.API, "/"), a.API, strings.TrimSpace(string(token))), nil
+}
+
+func newClient(transport http.RoundTripper, base, where, token string) karasuv1connect.KarasuServiceClient {
+	intercept := func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+			if token != "" {
+				req.Header().Set("Authorization", "Bearer "+token)
+			}
+			res, err := next(ctx, req)
+			return res, dialError(where, err)
+		}
+	}
+	return karasuv1connect.NewKarasuServiceClient(
+		&http.Client{Transport: transport, Timeout: requestTimeout}, base,
+		connect.WithInterceptors(connect.UnaryInterceptorFunc(intercept)),
+		connect.WithReadMaxBytes(maxResponse),
+	)
+}
+
+// dialError tells a daemon that is not there from one that answers with an error.
+func dialError(where string, err error) error {
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "dial" {
+		return err
+	}
+	reason := op.Err
+	switch {
+	case errors.Is(err, syscall.ENOENT):
+		reason = errors.New("no such socket")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		reason = errors.New("nobody listens")
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		reason = errors.New("permission denied: it belongs to another user")
+	}
+	return &unreachableError{where, reason}
+}

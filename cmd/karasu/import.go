@@ -1,0 +1,234 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"connectrpc.com/connect"
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/ingest"
+	"github.com/karasu-project/karasu/store/ingest/runtable"
+	"github.com/karasu-project/karasu/store/wire"
+)
+
+// importBatch is the number of runs in one request: with the longest names that a
+// run may have it stays below the 8 MiB that the daemon takes.
+const importBatch = 2000
+
+type importCmd struct {
+	CSV importCSVCmd `cmd:"" name:"csv" help:"Import a table with a header, one run a line."`
+}
+
+type importCSVCmd struct {
+	File           string   `arg:"" help:"Table with commas, semicolons or tabs; - is standard input." placeholder:"FILE"`
+	Map            []string `help:"A column of the file and the documented one that it is, such as node_count=nodes." placeholder:"THEIRS=OURS"`
+	Preset         string   `help:"scout for the public scout table, none to recognise nothing. Default: by the header." placeholder:"NAME"`
+	SkipBad        bool     `help:"Import the good lines of a partly bad file."`
+	DryRun         bool     `help:"Read and check everything, store nothing. Needs no daemon."`
+	Infrastructure string   `help:"Value for a file without that column, such as aws-ec2." placeholder:"SLUG"`
+	Framework      string   `help:"Value for a file without that column." placeholder:"SLUG"`
+	Algorithm      string   `help:"Value for a file without that column." placeholder:"SLUG"`
+	Job            string   `help:"Value for a file without that column." placeholder:"NAME"`
+	Dataset        string   `help:"Value for a file without that column." placeholder:"NAME"`
+	Catalog        string   `help:"Machine types to check against. Default: those of the home." placeholder:"FILE" type:"path"`
+	JSON           bool     `name:"json" help:"Print JSON."`
+}
+
+// Help implements kong's interface for examples.
+func (importCSVCmd) Help() string {
+	text := "Importing a file twice changes nothing. The columns are:\n\n"
+	for _, c := range runtable.Columns() {
+		need := ""
+		if c.Required {
+			need = " (needed)"
+		}
+		text += fmt.Sprintf("  %-15s %s%s\n", c.Name, c.Doc, need)
+	}
+	return text + `
+Examples:
+
+  karasu import csv runs.csv
+  karasu import csv history.csv --map node_count=nodes --map secs=runtime_s \
+      --infrastructure aws-emr --framework spark --skip-bad`
+}
+
+// Run reads the file, checks every line and sends the runs to the daemon.
+func (c importCSVCmd) Run(a *app) error {
+	report, err := c.read(a)
+	if err != nil {
+		return err
+	}
+	for _, p := range report.Problems {
+		fmt.Fprintln(a.stderr, "karasu:", oneLine(p.Error()))
+	}
+	if more := report.Bad - len(report.Problems); more > 0 {
+		fmt.Fprintf(a.stderr, "karasu: and %s like these\n", counted(more, "more line"))
+	}
+	if report.Bad > 0 && !c.SkipBad {
+		return fmt.Errorf("%s of %d cannot be imported, so nothing was; mend the file or add --skip-bad", counted(report.Bad, "line"), report.Bad+len(report.Runs))
+	}
+	if c.DryRun {
+		return c.summarise(a, report)
+	}
+	imported, unchanged, err := send(a, report.Runs)
+	if err != nil {
+		return err
+	}
+	return c.print(a, report, imported, unchanged)
+}
+
+func (c importCSVCmd) read(a *app) (*ingest.Report, error) {
+	machines, err := a.catalog(c.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := runtable.ParseMap(c.Map)
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--map: %w", err)}
+	}
+	defaults := map[string]string{}
+	for column, value := range map[string]string{
+		"infrastructure": c.Infrastructure, "framework": c.Framework, "algorithm": c.Algorithm, "job": c.Job, "dataset": c.Dataset,
+	} {
+		if value != "" {
+			defaults[column] = value
+		}
+	}
+	in, name := a.stdin, "standard input"
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		in, name = f, c.File
+	}
+	report, err := ingest.Collect(a.ctx, runtable.New(in, runtable.Options{
+		Name: name, Map: mapping, Defaults: defaults, Preset: c.Preset,
+		CheckMachine: func(infrastructure, machineType string) error {
+			_, err := machines.Lookup(infrastructure, machineType)
+			return err
+		},
+	}))
+	if errors.Is(err, runtable.ErrOptions) {
+		return nil, &usageError{err}
+	}
+	return report, err
+}
+
+// send stores the runs in batches. Each batch is stored whole or not at all.
+func send(a *app, runs []model.Run) (imported, unchanged uint32, err error) {
+	if len(runs) == 0 {
+		return 0, 0, nil
+	}
+	client, err := a.client()
+	if err != nil {
+		return 0, 0, err
+	}
+	var bar *progressbar.ProgressBar
+	if len(runs) > importBatch && isTerminal(a.stderr) {
+		bar = progressbar.NewOptions(len(runs), progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("importing"),
+			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	}
+	sent := 0
+	for batch := range slices.Chunk(runs, importBatch) {
+		req := &karasuv1.ImportRunsRequest{}
+		for _, r := range batch {
+			req.Runs = append(req.Runs, wire.FromRun(r))
+		}
+		res, err := client.ImportRuns(a.ctx, connect.NewRequest(req))
+		if err != nil && sent > 0 {
+			return imported, unchanged, fmt.Errorf("after %d of %d runs, which are stored: %w", sent, len(runs), err)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		imported += res.Msg.GetImported()
+		unchanged += res.Msg.GetUnchanged()
+		sent += len(batch)
+		if bar != nil {
+			_ = bar.Add(len(batch)) // a progress bar that fails is no reason to stop
+		}
+	}
+	return imported, unchanged, nil
+}
+
+// importResult is the JSON form.
+type importResult struct {
+	Runs      int           `json:"runs"`
+	Workloads []importGroup `json:"workloads"`
+	Bad       int           `json:"bad"`
+	Imported  uint32        `json:"imported"`
+	Unchanged uint32        `json:"unchanged"`
+	DryRun    bool          `json:"dry_run"`
+}
+
+type importGroup struct {
+	Job     string `json:"job"`
+	Topic   string `json:"topic"`
+	Dataset string `json:"dataset"`
+	Runs    int    `json:"runs"`
+	OK      int    `json:"ok"`
+}
+
+// groups counts runs by workload, in order of appearance.
+func groups(runs []model.Run) []importGroup {
+	at := map[string]int{}
+	out := []importGroup{}
+	for _, r := range runs {
+		id := r.Workload.Identity()
+		i, seen := at[id]
+		if !seen {
+			i = len(out)
+			at[id] = i
+			out = append(out, importGroup{Job: r.Workload.Job, Dataset: r.Workload.Dataset, Topic: topicOf(wire.FromWorkload(r.Workload))})
+		}
+		out[i].Runs++
+		if r.Outcome == model.OK {
+			out[i].OK++
+		}
+	}
+	return out
+}
+
+func (c importCSVCmd) summarise(a *app, report *ingest.Report) error {
+	if c.JSON {
+		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, DryRun: true})
+	}
+	t := newTable("JOB", "TOPIC", "DATASET", ">RUNS", ">OK")
+	for _, g := range groups(report.Runs) {
+		t.add(dash(g.Job), g.Topic, dash(g.Dataset), fmt.Sprint(g.Runs), fmt.Sprint(g.OK))
+	}
+	t.print(a.stdout, "The file holds no run.")
+	_, err := fmt.Fprintf(a.stdout, "%s would be imported; nothing was stored.\n", counted(len(report.Runs), "run"))
+	return err
+}
+
+func (c importCSVCmd) print(a *app, report *ingest.Report, imported, unchanged uint32) error {
+	if c.JSON {
+		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, Imported: imported, Unchanged: unchanged})
+	}
+	if len(report.Runs) == 0 {
+		_, err := fmt.Fprintln(a.stdout, "The file holds no run.")
+		return err
+	}
+	return printCounts(a.stdout, len(groups(report.Runs)), imported, unchanged, report.Bad)
+}
+
+func printCounts(w io.Writer, workloads int, imported, unchanged uint32, bad int) error {
+	fmt.Fprintf(w, "Imported %s of %s", counted(imported, "run"), counted(workloads, "workload"))
+	if unchanged > 0 {
+		fmt.Fprintf(w, "; %s stored before", number(unchanged))
+	}
+	if bad > 0 {
+		fmt.Fprintf(w, "; %s skipped", counted(bad, "bad line"))
+	}
+	_, err := fmt.Fprintln(w, ".")
+	return err
+}

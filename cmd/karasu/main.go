@@ -1,0 +1,130 @@
+// Command karasu is the daemon and the command line of Karasu in one binary.
+//
+// It is thin: what it knows how to do lives in the packages of this module, and
+// all but a few commands ask the daemon through its local API.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+	stop()
+	os.Exit(code)
+}
+
+// cli is the command line. Each command is a struct with a Run method in a file of
+// its own.
+type cli struct {
+	globals
+
+	Init   initCmd   `cmd:"" help:"Create the home of an organisation: identity, configuration, data folders."`
+	Daemon daemonCmd `cmd:"" help:"Start the node; it runs until it is interrupted or terminated."`
+	Status statusCmd `cmd:"" help:"What the daemon is and holds."`
+
+	Import importCmd `cmd:"" help:"Import runs into the private store."`
+	Runs   runsCmd   `cmd:"" help:"Private runs."`
+
+	Search    searchCmd    `cmd:"" help:"Search for a job's configuration in few profiling runs."`
+	Recommend recommendCmd `cmd:"" help:"Recommend configurations at once, without a search."`
+
+	Peers  peersCmd  `cmd:"" help:"Peers that the daemon knows."`
+	Topics topicsCmd `cmd:"" help:"Topics, and what is known under each."`
+	Share  shareCmd  `cmd:"" help:"What leaves the organisation."`
+
+	Catalog    catalogCmd    `cmd:"" help:"Machine types, their prices and power. Needs no daemon."`
+	Fsck       fsckCmd       `cmd:"" help:"Check the databases of a home. The daemon must not run."`
+	Version    versionCmd    `cmd:"" help:"The version of this program."`
+	Completion completionCmd `cmd:"" help:"Write a shell's completion script."`
+}
+
+// globals are the flags of every command.
+type globals struct {
+	Home      string `help:"Folder of the organisation's configuration and data. Without it: $KARASU_HOME, then the XDG folders." placeholder:"DIR" type:"path"`
+	API       string `help:"URL of a daemon's TCP API, instead of the unix socket of the home." placeholder:"URL" env:"KARASU_API"`
+	TokenFile string `help:"File with the token for --api. Default: api.token of the home." placeholder:"FILE" type:"path" env:"KARASU_TOKEN_FILE"`
+}
+
+// app is what a command's Run method gets.
+type app struct {
+	globals
+	ctx            context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	now            func() time.Time
+	parser         *kong.Kong
+}
+
+// exited carries the exit code that kong asks for, after --help for example.
+type exited int
+
+// run is main without the process: it parses args, runs the command and returns
+// the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(exited)
+			if !ok {
+				panic(r)
+			}
+			code = int(e)
+		}
+	}()
+	var c cli
+	parser, err := newParser(&c, stdout, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "karasu:", err)
+		return exitFailed
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "karasu: %s\n%s\n", oneLine(err.Error()), helpHint(err))
+		return exitUsage
+	}
+	a := &app{globals: c.globals, ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv, now: time.Now, parser: parser}
+	line, code := describe(command.Run(a))
+	if line != "" {
+		fmt.Fprintln(stderr, "karasu:", line)
+	}
+	return code
+}
+
+func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("karasu"),
+		kong.Description("Learn from other organisations' runs which cluster a job needs, without showing them yours.\n\n"+
+			"Start with: karasu init --org NAME, then karasu daemon.\n\n"+
+			"Exit codes: 0 ok, 1 failed, 2 wrong use, 3 daemon not reachable."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+}
+
+// helpHint says where the help for a mistake is.
+func helpHint(err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil {
+		if node := parse.Context.Selected(); node != nil {
+			return "See: " + node.FullPath() + " --help"
+		}
+	}
+	return "See: karasu --help"
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// jsonFlag is embedded in every command that answers a query.
+type jsonFlag struct {
+	JSON bool `name:"json" help:"Print JSON instead of a table."`
+}
+
+// show prints an API message as JSON, or by the given function.
+func (f jsonFlag) show(a *app, m proto.Message, human func(w io.Writer)) error {
+	var out bytes.Buffer
+	if f.JSON {
+		// Field names as in the schema, and fields that are zero too, so that readers
+		// need no knowledge of defaults.
+		raw, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("write JSON: %w", err)
+		}
+		// protojson varies its spaces on purpose; Indent settles them.
+		if err := json.Indent(&out, raw, "", "  "); err != nil {
+			return fmt.Errorf("write JSON: %w", err)
+		}
+		out.WriteByte('\n')
+	} else {
+		human(&out)
+	}
+	_, err := a.stdout.Write(out.Bytes())
+	return err
+}
+
+// table lines columns up on runes.
+type table struct {
+	header []string
+	// right says which columns are flush right: numbers.
+	right map[int]bool
+	rows  [][]string
+}
+
+// newTable takes column names; those that begin with ">" are flush right.
+func newTable(columns ...string) *table {
+	t := &table{right: map[int]bool{}}
+	for i, c := range columns {
+		name, right := strings.CutPrefix(c, ">")
+		t.header = append(t.header, name)
+		t.right[i] = right
+	}
+	return t
+}
+
+func (t *table) add(cells ...string) {
+	for i, c := range cells {
+		cells[i] = clean(c)
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// print writes the table, or a line in its place where it has no rows.
+func (t *table) print(w io.Writer, empty string) {
+	if len(t.rows) == 0 {
+		fmt.Fprintln(w, empty)
+		return
+	}
+	width := make([]int, len(t.header))
+	lines := append([][]string{t.header}, t.rows...)
+	for _, line := range lines {
+		for i, c := range line {
+			width[i] = max(width[i], utf8.RuneCountInString(c))
+		}
+	}
+	for _, line := range lines {
+		var b strings.Builder
+		for i, c := range line {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			if t.right[i] {
+				c = pad + c
+			} else {
+				c += pad
+			}
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			b.WriteString(c)
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// clean replaces what could move a terminal's cursor or turn its text around:
+// names come from peers.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// isTerminal says whether progress may be drawn on w.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+}
+
+// writeJSON prints what is no API message.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

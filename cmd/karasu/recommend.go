@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/proto/karasu/v1/karasuv1connect"
+)
+
+type recommendCmd struct {
+	Job string `help:"Your own name of the job; its stored runs are used then." placeholder:"NAME"`
+	workloadFlags
+	settingsFlags
+	jsonFlag
+}
+
+// Help implements kong's interface for examples.
+func (recommendCmd) Help() string {
+	return `Answers at once from your runs and from what peers share. Without
+--infrastructure, the one on which the algorithm is known is taken.
+
+Examples:
+
+  karasu recommend --framework spark --algorithm pagerank --target 15m
+  karasu recommend --infrastructure aws-ec2 --framework spark --algorithm join \
+      --input 200GB --objective energy --json`
+}
+
+// Run asks for a recommendation.
+func (c recommendCmd) Run(a *app) error {
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	w := c.workloadFlags.message(c.Job)
+	if w.GetInfrastructure() == "" {
+		if w.Infrastructure, err = knownInfrastructure(a, client, c.Framework, c.Algorithm); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stderr, "karasu: taking --infrastructure %s, on which this is known\n", clean(w.GetInfrastructure()))
+	}
+	settings, err := c.settingsFlags.message(a, w)
+	if err != nil {
+		return err
+	}
+	res, err := client.Recommend(a.ctx, connect.NewRequest(&karasuv1.RecommendRequest{Settings: settings}))
+	if err != nil {
+		return err
+	}
+	return c.show(a, res.Msg, func(w io.Writer) {
+		printPredictions(w, res.Msg.GetPredictions())
+		if basis := res.Msg.GetBasis(); basis != "" {
+			fmt.Fprintf(w, "\nRests on %s.\n", clean(strings.TrimSuffix(basis, ".")))
+		}
+		printWeights(w, res.Msg.GetWeights())
+	})
+}
+
+func printPredictions(w io.Writer, predictions []*karasuv1.Prediction) {
+	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">80% FROM", ">TO", ">COST", ">ENERGY", ">MEETS TARGET")
+	for i, p := range predictions {
+		t.add(fmt.Sprint(i+1), configuration(p.GetConfiguration()), seconds(p.GetRuntimeSeconds()),
+			seconds(p.GetRuntimeLowSeconds()), seconds(p.GetRuntimeHighSeconds()),
+			optional(p.CostUsd, dollars), optional(p.EnergyWh, energy), optional(p.ProbabilityOfMeetingTarget, percent))
+	}
+	t.print(w, "No configuration can be recommended.")
+}
+
+// knownInfrastructure returns the only infrastructure on which the daemon knows
+// the algorithm, or else the framework.
+func knownInfrastructure(a *app, client karasuv1connect.KarasuServiceClient, framework, algorithm string) (string, error) {
+	res, err := client.ListTopics(a.ctx, connect.NewRequest(&karasuv1.ListTopicsRequest{}))
+	if err != nil {
+		return "", err
+	}
+	same, alike := map[string]bool{}, map[string]bool{}
+	for _, m := range res.Msg.GetTopics() {
+		t, err := model.ParseTopic(m.GetName())
+		if err != nil || !strings.EqualFold(t.Framework, framework) {
+			continue
+		}
+		alike[t.Infrastructure] = true
+		if strings.EqualFold(t.Algorithm, algorithm) {
+			same[t.Infrastructure] = true
+		}
+	}
+	for _, found := range []map[string]bool{same, alike} {
+		switch names := slices.Sorted(maps.Keys(found)); len(names) {
+		case 0:
+		case 1:
+			return names[0], nil
+		default:
+			return "", usagef("--infrastructure is missing, and several are known: %s", strings.Join(names, ", "))
+		}
+	}
+	return "", &usageError{errors.New("--infrastructure is missing, such as aws-ec2, and nothing is known yet that would tell it")}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"connectrpc.com/connect"
+
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+)
+
+type searchCmd struct {
+	Start  searchStartCmd  `cmd:"" help:"Begin a search for a job's configuration."`
+	Next   searchNextCmd   `cmd:"" help:"Which configuration to try next, and why."`
+	Report searchReportCmd `cmd:"" help:"Report how a profiling run ended."`
+	Status searchStatusCmd `cmd:"" help:"How a search stands."`
+	List   searchListCmd   `cmd:"" help:"All searches."`
+	Delete searchDeleteCmd `cmd:"" help:"Forget a search; its runs stay."`
+}
+
+// jobFlag names a search.
+type jobFlag struct {
+	Job string `help:"Your own name of the job. It never leaves." placeholder:"NAME" required:""`
+}
+
+type searchNextCmd struct {
+	jobFlag
+	jsonFlag
+}
+
+// Help implements kong's interface for examples.
+func (searchNextCmd) Help() string {
+	return "Example:\n\n  karasu search next --job nightly-pagerank"
+}
+
+// Run asks the daemon for the next configuration.
+func (c searchNextCmd) Run(a *app) error {
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	res, err := client.NextConfiguration(a.ctx, connect.NewRequest(&karasuv1.NextConfigurationRequest{Job: c.Job}))
+	if err != nil {
+		return err
+	}
+	return c.show(a, res.Msg, func(w io.Writer) { printSuggestion(w, c.Job, res.Msg.GetSuggestion()) })
+}
+
+type searchListCmd struct{ jsonFlag }
+
+// Run lists searches.
+func (c searchListCmd) Run(a *app) error {
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	res, err := client.ListSearches(a.ctx, connect.NewRequest(&karasuv1.ListSearchesRequest{}))
+	if err != nil {
+		return err
+	}
+	return c.show(a, res.Msg, func(w io.Writer) {
+		t := newTable("JOB", "TOPIC", "OBJECTIVE", ">TARGET", ">RUNS", ">CANDIDATES", "BEST", ">VALUE")
+		for _, s := range res.Msg.GetSearches() {
+			best, value := bestStep(s)
+			t.add(s.GetSettings().GetWorkload().GetJob(), topicOf(s.GetSettings().GetWorkload()), s.GetSettings().GetObjective(),
+				seconds(s.GetSettings().GetTargetSeconds()), fmt.Sprint(len(s.GetSteps())), number(s.GetCandidates()), best, value)
+		}
+		t.print(w, "No searches. Begin one with: karasu search start")
+	})
+}
+
+func topicOf(w *karasuv1.Workload) string {
+	return w.GetInfrastructure() + "/" + w.GetFramework() + "/" + w.GetAlgorithm()
+}
+
+// bestStep returns the configuration and the value of the best valid run.
+func bestStep(s *karasuv1.SearchState) (config, value string) {
+	config, value = unknown, unknown
+	for _, step := range s.GetSteps() {
+		if step.GetValid() && step.Objective != nil && step.Best != nil && step.GetObjective() == step.GetBest() {
+			config = configuration(step.GetRun().GetConfiguration())
+			value = objective(s.GetSettings().GetObjective(), step.GetBest())
+		}
+	}
+	return config, value
+}
+
+type searchDeleteCmd struct{ jobFlag }
+
+// Run deletes a search.
+func (c searchDeleteCmd) Run(a *app) error {
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	if _, err := client.DeleteSearch(a.ctx, connect.NewRequest(&karasuv1.DeleteSearchRequest{Job: c.Job})); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "Search %s is forgotten; its runs stay.\n", clean(c.Job))
+	return err
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"connectrpc.com/connect"
+
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+)
+
+type searchReportCmd struct {
+	jobFlag
+	Config  configFlag `help:"What ran, such as 8xm4.xlarge." placeholder:"NODESxMACHINE" required:""`
+	Runtime *duration  `help:"How long it took: 13m20s, 800s or 800." placeholder:"TIME"`
+	Failed  bool       `help:"It ended without a result." xor:"outcome"`
+	Timeout bool       `help:"It was stopped for its runtime, by default that of the target." xor:"outcome"`
+	Repeat  bool       `help:"Accept a configuration that was reported before."`
+	jsonFlag
+}
+
+// Help implements kong's interface for examples.
+func (searchReportCmd) Help() string {
+	return `Examples:
+
+  karasu search report --job nightly-pagerank --config 8xm4.xlarge --runtime 13m20s
+  karasu search report --job nightly-pagerank --config 2xc4.large --failed
+  karasu search report --job nightly-pagerank --config 4xc4.large --timeout --runtime 30m`
+}
+
+// Run reports a run and prints what follows from it.
+func (c searchReportCmd) Run(a *app) error {
+	req := &karasuv1.ReportRunRequest{
+		Job: c.Job, Configuration: c.Config.message(), RuntimeSeconds: c.Runtime.seconds(),
+		Outcome: karasuv1.Outcome_OUTCOME_OK, Repeat: c.Repeat,
+	}
+	switch {
+	case c.Failed:
+		req.Outcome = karasuv1.Outcome_OUTCOME_FAILED
+	case c.Timeout:
+		req.Outcome = karasuv1.Outcome_OUTCOME_TIMEOUT
+	case c.Runtime == nil:
+		return usagef("how did it end? Give --runtime TIME, --failed or --timeout")
+	}
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	res, err := client.ReportRun(a.ctx, connect.NewRequest(req))
+	if err != nil {
+		return err
+	}
+	s := res.Msg.GetState()
+	return c.show(a, res.Msg, func(w io.Writer) {
+		printLastStep(w, s)
+		if s.GetHint() != "" {
+			fmt.Fprintf(w, "So far %s.\n", clean(s.GetHint()))
+		}
+		fmt.Fprintln(w)
+		printSuggestion(w, c.Job, s.GetNext())
+	})
+}
+
+func printLastStep(w io.Writer, s *karasuv1.SearchState) {
+	if len(s.GetSteps()) == 0 {
+		return
+	}
+	step := s.GetSteps()[len(s.GetSteps())-1]
+	fmt.Fprintf(w, "Run %d: %s, %s", len(s.GetSteps()), configuration(step.GetRun().GetConfiguration()), stepOutcome(step))
+	if t := step.GetRun().GetRuntimeSeconds(); t > 0 {
+		fmt.Fprintf(w, " after %s", seconds(t))
+	}
+	if step.Objective != nil && s.GetSettings().GetObjective() != "runtime" {
+		fmt.Fprintf(w, ", %s", objective(s.GetSettings().GetObjective(), step.GetObjective()))
+	}
+	if step.GetValid() && step.Objective != nil && step.GetObjective() == step.GetBest() {
+		fmt.Fprint(w, ": the best so far")
+	}
+	fmt.Fprintln(w)
+}
+
+// stepOutcome says what a run is worth to its search.
+func stepOutcome(step *karasuv1.SearchStep) string {
+	o := step.GetRun().GetOutcome()
+	if o == karasuv1.Outcome_OUTCOME_OK && !step.GetValid() {
+		return "too slow"
+	}
+	return outcome(o)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+)
+
+type searchStatusCmd struct {
+	jobFlag
+	jsonFlag
+}
+
+// Help implements kong's interface for examples.
+func (searchStatusCmd) Help() string {
+	return "Example:\n\n  karasu search status --job nightly-pagerank"
+}
+
+// Run prints how a search stands.
+func (c searchStatusCmd) Run(a *app) error {
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	res, err := client.GetSearch(a.ctx, connect.NewRequest(&karasuv1.GetSearchRequest{Job: c.Job}))
+	if err != nil {
+		return err
+	}
+	return c.show(a, res.Msg, func(w io.Writer) { printSearch(w, res.Msg.GetState()) })
+}
+
+func printSearch(w io.Writer, s *karasuv1.SearchState) {
+	settings := s.GetSettings()
+	name := settings.GetObjective()
+	fmt.Fprintf(w, "Search %s (%s): %s over %s%s\n\n", clean(settings.GetWorkload().GetJob()), topicOf(settings.GetWorkload()),
+		describeGoal(settings), counted(s.GetCandidates(), "configuration"), describeMethod(settings))
+	columns := []string{">RUN", "CONFIGURATION", ">RUNTIME", "OUTCOME", ">" + strings.ToUpper(name), ">BEST"}
+	t := newTable(columns...)
+	print := func(v float64) string { return objective(name, v) }
+	for i, step := range s.GetSteps() {
+		t.add(fmt.Sprint(i+1), configuration(step.GetRun().GetConfiguration()), seconds(step.GetRun().GetRuntimeSeconds()),
+			stepOutcome(step), optional(step.Objective, print), optional(step.Best, print))
+	}
+	t.print(w, "No run has been reported yet.")
+	if chart := bestChart(s); chart != "" {
+		fmt.Fprintf(w, "\n%s\n", chart)
+	}
+	fmt.Fprintln(w)
+	if s.GetIncumbent() != nil {
+		config, value := bestStep(s)
+		if config == unknown {
+			config = configuration(s.GetIncumbent().GetConfiguration())
+		}
+		fmt.Fprintf(w, "Incumbent: %s at %s\n", config, value)
+	}
+	if s.GetHint() != "" {
+		fmt.Fprintf(w, "So far %s.\n", clean(s.GetHint()))
+	}
+	printWeights(w, s.GetWeights())
+	fmt.Fprintln(w)
+	printSuggestion(w, settings.GetWorkload().GetJob(), s.GetNext())
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+)
+
+type shareCmd struct {
+	Preview sharePreviewCmd `cmd:"" help:"Exactly the records that leave, and what is withheld and why."`
+}
+
+type sharePreviewCmd struct{ jsonFlag }
+
+// Help implements kong's interface for examples.
+func (sharePreviewCmd) Help() string {
+	return `The table shows every field of every record; --json shows them as they are encoded.
+
+Example:
+
+  karasu share preview --json`
+}
+
+// Run prints what leaves.
+func (c sharePreviewCmd) Run(a *app) error {
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	res, err := client.PreviewShare(a.ctx, connect.NewRequest(&karasuv1.PreviewShareRequest{}))
+	if err != nil {
+		return err
+	}
+	return c.show(a, res.Msg, func(w io.Writer) {
+		var total uint64
+		for _, r := range res.Msg.GetRecords() {
+			printRecord(w, r)
+			total += uint64(r.GetBytes())
+		}
+		if n := len(res.Msg.GetRecords()); n == 0 {
+			fmt.Fprintln(w, "Nothing leaves.")
+		} else {
+			fmt.Fprintf(w, "%s, %s in all.\n", counted(n, "record"), size(float64(total)))
+		}
+		if len(res.Msg.GetWithheld()) == 0 {
+			return
+		}
+		fmt.Fprintln(w, "\nWithheld (these names are shown to you only):")
+		t := newTable("JOB", "TOPIC", "REASON")
+		for _, x := range res.Msg.GetWithheld() {
+			t.add(dash(x.GetJob()), strings.TrimPrefix(x.GetTopic(), "/karasu/1/"), x.GetReason())
+		}
+		t.print(w, "")
+	})
+}
+
+func printRecord(w io.Writer, p *karasuv1.PreviewedRecord) {
+	r := p.GetRecord()
+	state := "not shared yet"
+	if p.GetShared() {
+		state = "shared"
+	}
+	fmt.Fprintf(w, "%s  %s\n", strings.ToLower(strings.TrimPrefix(r.GetKind().String(), "RECORD_KIND_")), clean(r.GetTopic()))
+	fmt.Fprintf(w, "  key %s, revision %d, version %d.%d, organisation %s, until %s, %s, %s\n",
+		clean(r.GetKey()), r.GetRevision(), r.GetMajor(), r.GetMinor(), dash(clean(r.GetOrganisation())),
+		day(r.GetNotAfter()), size(float64(p.GetBytes())), state)
+	switch {
+	case p.GetSummary() != nil:
+		printSummary(w, p.GetSummary())
+	case p.GetModel() != nil:
+		m := p.GetModel()
+		fmt.Fprintf(w, "  workload %s, input %s, %s with %d points of %d features\n", clean(m.GetWorkload()), log2Size(m.GetInputSizeLog2()),
+			clean(m.GetFamily()), len(m.GetTargets()), m.GetDimensions())
+		fmt.Fprintf(w, "  length scales %.3g, signal %.3g, noise %.3g\n  inputs %.4g\n  targets %.4g\n",
+			m.GetLengthScales(), m.GetSignalSd(), m.GetNoiseSd(), m.GetInputs(), m.GetTargets())
+	}
+	fmt.Fprintln(w)
+}
+
+func printSummary(w io.Writer, s *karasuv1.RunSummary) {
+	level := "not shared"
+	if s.Level != nil {
+		level = fmt.Sprintf("%.4f", s.GetLevel())
+	}
+	fmt.Fprintf(w, "  workload %s, input %s, level %s, noise scale %g\n", clean(s.GetWorkload()), log2Size(s.GetInputSizeLog2()), level, s.GetNoiseScale())
+	t := newTable("  CONFIGURATION", ">VCPUS", ">GIB", ">LOG RUNTIME", ">OK", ">FAILED", ">TIMEOUT", "METRICS P10/P50/P90")
+	for _, c := range s.GetConfigurations() {
+		t.add(fmt.Sprintf("  %dx%s", c.GetScaleOut(), c.GetMachineType()), fmt.Sprintf("%g", c.GetVcpus()), fmt.Sprintf("%g", c.GetMemoryGib()),
+			fmt.Sprintf("%+.4f", c.GetLogRuntime()), number(c.GetOkRuns()), number(c.GetFailedRuns()), number(c.GetTimeoutRuns()), metrics(c.GetMetrics()))
+	}
+	t.print(w, "  no configurations")
+}
+
+func metrics(m *karasuv1.ResourceMetrics) string {
+	var parts []string
+	for _, f := range []struct {
+		name string
+		p    *karasuv1.Percentiles
+	}{{"cpu", m.GetCpu()}, {"memory", m.GetMemory()}, {"disk", m.GetDisk()}, {"network", m.GetNetwork()}} {
+		if f.p != nil {
+			parts = append(parts, fmt.Sprintf("%s %.2f/%.2f/%.2f", f.name, f.p.GetP10(), f.p.GetP50(), f.p.GetP90()))
+		}
+	}
+	return dash(strings.Join(parts, " "))
+}
+
+func log2Size(bits uint32) string {
+	if bits == 0 || bits > 60 {
+		return "unknown"
+	}
+	return "about " + size(float64(uint64(1)<<bits))
+}
+
+func day(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02") }

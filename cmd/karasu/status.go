@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"connectrpc.com/connect"
+
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+)
+
+type statusCmd struct{ jsonFlag }
+
+// Run prints what the daemon is and holds.
+func (c statusCmd) Run(a *app) error {
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	res, err := client.Status(a.ctx, connect.NewRequest(&karasuv1.StatusRequest{}))
+	if err != nil {
+		return err
+	}
+	s := res.Msg
+	return c.show(a, s, func(w io.Writer) {
+		fmt.Fprintf(w, "organisation  %s\n", clean(s.GetOrganisation()))
+		fmt.Fprintf(w, "peer id       %s\n", clean(s.GetPeerId()))
+		for i, addr := range s.GetAddresses() {
+			name := "addresses"
+			if i > 0 {
+				name = ""
+			}
+			fmt.Fprintf(w, "%-12s  %s\n", name, clean(addr))
+		}
+		fmt.Fprintf(w, "runs          %s of %s\n", number(s.GetRuns()), counted(s.GetWorkloads(), "workload"))
+		fmt.Fprintf(w, "searches      %s\n", number(s.GetSearches()))
+		fmt.Fprintf(w, "records       %s own, %s received\n", number(s.GetOwnRecords()), number(s.GetReceivedRecords()))
+		fmt.Fprintf(w, "peers         %s connected\n", number(s.GetPeers()))
+		fmt.Fprintf(w, "up            %s\n", seconds(s.GetUptimeSeconds()))
+		fmt.Fprintf(w, "version       %s\n", clean(s.GetVersion()))
+	})
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/guptarohit/asciigraph"
+
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+)
+
+// smallShare of the weight is not listed on a line of its own.
+const smallShare = 0.005
+
+// printSuggestion says what to try next, why, and whether to go on at all.
+func printSuggestion(w io.Writer, job string, s *karasuv1.Suggestion) {
+	if s.GetExhausted() || s.GetPrediction() == nil {
+		fmt.Fprintf(w, "Next: nothing, %s.\n", clean(s.GetReason()))
+		return
+	}
+	if s.GetStop() {
+		fmt.Fprintf(w, "Enough: %s. If you go on:\n", clean(strings.TrimSuffix(s.GetStopReason(), ".")))
+	}
+	p := s.GetPrediction()
+	fmt.Fprintf(w, "Next: %s\n", configuration(p.GetConfiguration()))
+	fmt.Fprintf(w, "  runtime  %s (80%%: %s to %s)\n", seconds(p.GetRuntimeSeconds()), seconds(p.GetRuntimeLowSeconds()), seconds(p.GetRuntimeHighSeconds()))
+	if p.CostUsd != nil {
+		fmt.Fprintf(w, "  cost     %s (80%%: %s to %s)\n", dollars(p.GetCostUsd()), optional(p.CostLowUsd, dollars), optional(p.CostHighUsd, dollars))
+	} else {
+		fmt.Fprintln(w, "  cost     unknown, the catalog has no price")
+	}
+	if p.EnergyWh != nil {
+		fmt.Fprintf(w, "  energy   %s\n", energy(p.GetEnergyWh()))
+	}
+	if p.ProbabilityOfMeetingTarget != nil {
+		fmt.Fprintf(w, "  target   met with %s\n", percent(p.GetProbabilityOfMeetingTarget()))
+	}
+	if s.GetReason() != "" {
+		fmt.Fprintf(w, "  why      %s\n", clean(s.GetReason()))
+	}
+	fmt.Fprintf(w, "Then: karasu search report --job %s --config %s --runtime TIME (or --failed, --timeout)\n",
+		shellWord(job), configuration(p.GetConfiguration()))
+}
+
+// printWeights says whose knowledge a prediction rests on.
+func printWeights(w io.Writer, weights []*karasuv1.Weight) {
+	if len(weights) == 0 {
+		return
+	}
+	t := newTable(">WEIGHT", "FROM", "ORGANISATION", "TOPIC", "WORKLOAD")
+	rest, small := 0.0, 0
+	for _, x := range weights {
+		if x.GetShare() < smallShare {
+			rest += x.GetShare()
+			small++
+			continue
+		}
+		t.add(percent(x.GetShare()), x.GetOrigin(), dash(x.GetOrganisation()), dash(strings.TrimPrefix(x.GetTopic(), "/karasu/1/")), dash(short(x.GetWorkload())))
+	}
+	if small > 0 {
+		t.add(percent(rest), counted(small, "other"), unknown, unknown, unknown)
+	}
+	fmt.Fprintln(w)
+	t.print(w, "")
+}
+
+// bestChart draws the best objective by run; "" before two runs have one.
+func bestChart(s *karasuv1.SearchState) string {
+	var best []float64
+	for _, step := range s.GetSteps() {
+		if step.Best != nil {
+			best = append(best, step.GetBest())
+		}
+	}
+	if len(best) < 2 {
+		return ""
+	}
+	unit := map[string]string{"cost": "USD", "runtime": "seconds", "energy": "Wh"}[s.GetSettings().GetObjective()]
+	first := len(s.GetSteps()) - len(best) + 1
+	// Every value several columns wide: steps, not slopes, since nothing lies between runs.
+	repeat := max(1, min(8, 60/len(best)))
+	var steps []float64
+	for _, v := range best {
+		for range repeat {
+			steps = append(steps, v)
+		}
+	}
+	return asciigraph.Plot(steps, asciigraph.Height(8), asciigraph.Precision(3),
+		asciigraph.Caption(fmt.Sprintf("best %s in %s after runs %d to %d", s.GetSettings().GetObjective(), unit, first, len(s.GetSteps()))))
+}
+
+func dash(s string) string {
+	if s == "" {
+		return unknown
+	}
+	return s
+}
+
+// short keeps the beginning of a pseudonym: enough to tell two apart.
+func short(s string) string { return s[:min(len(s), 8)] }
+
+// shellWord quotes a name where a shell would take it apart.
+func shellWord(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(clean(s), "'", `'\''`) + "'"
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+)
+
+// unknown stands in tables for what nobody knows.
+const unknown = "-"
+
+// seconds prints a time for people: 13m20s, 45.2s, 350ms; 0 is unknown.
+func seconds(s float64) string {
+	switch {
+	case s == 0:
+		return unknown
+	case s < 1:
+		return strconv.FormatFloat(math.Round(s*1e6)/1e3, 'g', 3, 64) + "ms"
+	case s < 59.95:
+		return strconv.FormatFloat(math.Round(s*10)/10, 'f', -1, 64) + "s"
+	case s > time.Duration(math.MaxInt64).Seconds():
+		return fmt.Sprintf("%.3gy", s/(365*24*3600))
+	}
+	return time.Duration(math.Round(s) * 1e9).String()
+}
+
+// dollars prints an amount with at least two digits that mean something.
+func dollars(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 1000:
+		return "$" + humanize.CommafWithDigits(math.Round(v), 0)
+	case a >= 0.1:
+		return fmt.Sprintf("$%.2f", v)
+	case a >= 0.001:
+		return fmt.Sprintf("$%.4f", v)
+	case a == 0:
+		return "$0"
+	}
+	return fmt.Sprintf("$%.2g", v)
+}
+
+// energy prints watt-hours.
+func energy(wh float64) string {
+	if wh >= 1000 {
+		return fmt.Sprintf("%.2f kWh", wh/1000)
+	}
+	return fmt.Sprintf("%.3g Wh", wh)
+}
+
+// objective prints a value of an objective in its unit.
+func objective(name string, v float64) string {
+	switch name {
+	case "runtime":
+		return seconds(v)
+	case "energy":
+		return energy(v)
+	}
+	return dollars(v)
+}
+
+// size prints bytes; 0 is unknown.
+func size(bytes float64) string {
+	if !(bytes > 0 && bytes < math.MaxUint64) {
+		return unknown
+	}
+	return humanize.Bytes(uint64(bytes))
+}
+
+func percent(share float64) string {
+	if share > 0 && share < 0.01 {
+		return "<1%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
+}
+
+func configuration(c *karasuv1.Configuration) string {
+	return fmt.Sprintf("%dx%s", c.GetScaleOut(), c.GetMachineType())
+}
+
+// optional prints a value that may be absent.
+func optional(v *float64, print func(float64) string) string {
+	if v == nil {
+		return unknown
+	}
+	return print(*v)
+}
+
+func outcome(o karasuv1.Outcome) string {
+	switch o {
+	case karasuv1.Outcome_OUTCOME_OK:
+		return "ok"
+	case karasuv1.Outcome_OUTCOME_FAILED:
+		return "failed"
+	case karasuv1.Outcome_OUTCOME_TIMEOUT:
+		return "timeout"
+	}
+	return unknown
+}
+
+func number(n uint32) string { return humanize.Comma(int64(n)) }
+
+// counted is "1 run", "2 runs".
+func counted[N int | uint32](n N, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return humanize.Comma(int64(n)) + " " + one + "s"
+}
