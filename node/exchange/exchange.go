@@ -1,0 +1,226 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/libp2p/go-libp2p/core/event"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/store/commons"
+)
+
+// eventBuffer is how many connection events may wait.
+const eventBuffer = 256
+
+// Exchange spreads and collects records. Create it with [New], then Start it, and
+// Close it before the network and the commons. All methods are safe for
+// concurrent use.
+type Exchange struct {
+	opts      Options
+	patterns  []Pattern
+	self      peer.ID
+	validator *Validator
+	counters  *counters
+	greylist  *greylist
+	fetches   *fetches
+	snapshots *snapshots
+	unwatch   func()
+	// received are validated records on their way from gossip to the disk.
+	received chan *commons.Record
+	// outbound holds a token for each session that this node leads.
+	outbound chan struct{}
+
+	// ctx ends when the exchange closes, and work counts all goroutines.
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu      sync.Mutex
+	started bool
+	topics  map[model.Topic]*joined
+	peers   map[peer.ID]*peerState
+	inbound int
+	events  event.Subscription
+}
+
+// New validates the options. Nothing happens before Start. The error wraps
+// [ErrOptions] or [ErrPattern].
+func New(opts Options) (*Exchange, error) {
+	opts, patterns, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	validator, err := NewValidator(opts.Store, opts.Quotas, opts.Now)
+	if err != nil {
+		return nil, err
+	}
+	e := &Exchange{
+		opts:      opts,
+		patterns:  patterns,
+		self:      opts.Host.ID(),
+		validator: validator,
+		counters:  newCounters(),
+		greylist:  newGreylist(),
+		fetches:   newFetches(),
+		received:  make(chan *commons.Record, storeBatch),
+		outbound:  make(chan struct{}, maxOutbound),
+		topics:    make(map[model.Topic]*joined),
+		peers:     make(map[peer.ID]*peerState),
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	return e, nil
+}
+
+// Start joins the topics of the records that are held and begins to exchange.
+func (e *Exchange) Start(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := e.start(); err != nil {
+		return err
+	}
+	held, err := e.snapshots.get(e.opts.Now())
+	if err != nil {
+		return errors.Join(err, e.Close())
+	}
+	topics := make([]model.Topic, 0, len(held.topics))
+	for t := range held.topics {
+		topics = append(topics, t)
+	}
+	e.joinLearned(topics)
+	for _, id := range e.speakers() {
+		e.greet(id)
+	}
+	return nil
+}
+
+func (e *Exchange) start() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.started || e.ctx.Err() != nil {
+		return fmt.Errorf("%w: start once, and not after close", ErrNotStarted)
+	}
+	sub, err := e.opts.Host.EventBus().Subscribe([]any{
+		new(event.EvtPeerIdentificationCompleted),
+		new(event.EvtPeerProtocolsUpdated),
+		new(event.EvtPeerConnectednessChanged),
+	}, eventbus.Name("karasu/exchange"), eventbus.BufSize(eventBuffer))
+	if err != nil {
+		return fmt.Errorf("exchange: watching connections: %w", err)
+	}
+	var changed <-chan struct{}
+	changed, e.unwatch = e.opts.Store.Subscribe()
+	e.snapshots = &snapshots{store: e.opts.Store, changed: changed}
+	e.events = sub
+	e.started = true
+	e.work.Go(func() { e.eventLoop(sub) })
+	e.work.Go(e.writeLoop)
+	e.work.Go(e.periodicLoop)
+	e.opts.Host.SetStreamHandler(e.opts.Reconciler.Protocol(), e.handleStream)
+	return nil
+}
+
+// Close stops the exchange and waits for all that it began. What was received
+// and not stored yet is dropped; it comes again. Closing twice is fine.
+func (e *Exchange) Close() error {
+	e.mu.Lock()
+	closed := e.ctx.Err() != nil
+	e.cancel()
+	started, events, unwatch := e.started, e.events, e.unwatch
+	topics := e.topics
+	e.topics = make(map[model.Topic]*joined)
+	e.mu.Unlock()
+	if closed || !started {
+		return nil
+	}
+	e.opts.Host.RemoveStreamHandler(e.opts.Reconciler.Protocol())
+	errs := []error{events.Close()}
+	e.work.Wait()
+	for t, j := range topics {
+		errs = append(errs, e.leave(t, j))
+	}
+	unwatch()
+	return errors.Join(errs...)
+}
+
+// running says whether the exchange can be used.
+func (e *Exchange) running() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.started || e.ctx.Err() != nil {
+		return ErrNotStarted
+	}
+	return nil
+}
+
+// Publish stores an own record and gossips it. It returns once the record is on
+// disk, and so will reach every node that wants it, now or by reconciliation. A
+// record that is held already is gossiped again. Errors wrap [ErrOutdated] where
+// the record is not the newest under its key, and hold a [*Refusal] where other
+// nodes would refuse it.
+func (e *Exchange) Publish(ctx context.Context, r *commons.Record) error {
+	if err := e.running(); err != nil {
+		return err
+	}
+	if r == nil {
+		return fmt.Errorf("%w: no record", ErrOptions)
+	}
+	refusal := e.validator.judge(r, r.Topic, Sync)
+	switch {
+	case refusal == nil || refusal.Reason == Duplicate:
+	case refusal.Reason == Stale:
+		return fmt.Errorf("publish %s: %w", r.Key, ErrOutdated)
+	default:
+		return fmt.Errorf("publish %s: %w", r.Key, refusal)
+	}
+	outcome, err := e.opts.Store.Put(ctx, r, true)
+	if err != nil {
+		return fmt.Errorf("publish %s: %w", r.Key, err)
+	}
+	switch outcome {
+	case commons.Stale, commons.Equivocation:
+		return fmt.Errorf("publish %s: %w", r.Key, ErrOutdated)
+	case commons.Stored:
+		e.validator.Stored(r)
+	}
+	if _, err := e.join(r.Topic, false); err != nil && !errors.Is(err, ErrTooManyTopics) {
+		return fmt.Errorf("publish %s: %w", r.Key, err)
+	}
+	if err := e.gossip(ctx, r); err != nil {
+		return fmt.Errorf("publish %s: stored, but not gossiped: %w", r.Key, err)
+	}
+	e.nudge(r.Topic)
+	return nil
+}
+
+func (e *Exchange) gossip(ctx context.Context, r *commons.Record) error {
+	e.mu.Lock()
+	j := e.topics[r.Topic]
+	e.mu.Unlock()
+	if j == nil {
+		return nil // Too many topics are joined; reconciliation has to do.
+	}
+	e.opts.Tap(r.Topic.String(), r.Envelope)
+	if err := j.topic.Publish(ctx, r.Envelope); err != nil {
+		return err
+	}
+	e.counters.add(func(s *Stats) { s.RecordsOut++ })
+	return nil
+}
+
+// Stats returns what happened so far.
+func (e *Exchange) Stats() Stats {
+	s := e.counters.stats()
+	e.mu.Lock()
+	s.Topics = len(e.topics)
+	e.mu.Unlock()
+	return s
+}
+
+func compareTopics(a, b model.Topic) int { return cmp.Compare(a.String(), b.String()) }

@@ -1,0 +1,213 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/store/commons"
+)
+
+const (
+	// subscriptionBuffer is how many messages of a topic may wait for the disk. What
+	// does not fit is dropped, and comes by reconciliation.
+	subscriptionBuffer = 256
+	// storeBatch is how many received records are written at once.
+	storeBatch = 256
+	// topicValidations bounds concurrent validations of a topic.
+	topicValidations = 64
+)
+
+// joined is a topic that the node takes part in.
+type joined struct {
+	topic *pubsub.Topic
+	sub   *pubsub.Subscription
+	// byName is true if the node's user asked for it, not a pattern.
+	byName bool
+}
+
+// Join takes part in a topic, whatever the patterns say: its records are wanted
+// from now on. Joining twice is fine. The error wraps [ErrTooManyTopics].
+func (e *Exchange) Join(topic model.Topic) error {
+	if err := topic.Validate(); err != nil {
+		return err
+	}
+	fresh, err := e.join(topic, true)
+	if err == nil && fresh {
+		e.nudge(topic)
+	}
+	return err
+}
+
+// join says whether the topic was not joined before.
+func (e *Exchange) join(topic model.Topic, byName bool) (fresh bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx.Err() != nil || !e.started {
+		return false, ErrNotStarted
+	}
+	if j := e.topics[topic]; j != nil {
+		fresh = byName && !j.byName && !matchAny(e.patterns, topic)
+		j.byName = j.byName || byName
+		return fresh, nil
+	}
+	if len(e.topics) >= e.opts.MaxTopics {
+		e.counters.refused(TopicLimit)
+		return false, fmt.Errorf("%w: %d", ErrTooManyTopics, len(e.topics))
+	}
+	name := topic.String()
+	validate := func(_ context.Context, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
+		return e.validate(topic, from, m)
+	}
+	if err := e.opts.PubSub.RegisterTopicValidator(name, validate, pubsub.WithValidatorConcurrency(topicValidations)); err != nil {
+		return false, fmt.Errorf("join %s: %w", name, err)
+	}
+	j := &joined{byName: byName}
+	if j.topic, err = e.opts.PubSub.Join(name); err != nil {
+		return false, errors.Join(fmt.Errorf("join %s: %w", name, err), e.opts.PubSub.UnregisterTopicValidator(name))
+	}
+	if j.sub, err = j.topic.Subscribe(pubsub.WithBufferSize(subscriptionBuffer)); err != nil {
+		return false, errors.Join(fmt.Errorf("join %s: %w", name, err), j.topic.Close(), e.opts.PubSub.UnregisterTopicValidator(name))
+	}
+	e.topics[topic] = j
+	e.work.Go(func() { e.receive(j.sub) })
+	return true, nil
+}
+
+// leave undoes join when the exchange closes.
+func (e *Exchange) leave(topic model.Topic, j *joined) error {
+	j.sub.Cancel()
+	err := j.topic.Close()
+	if errors.Is(err, context.Canceled) {
+		err = nil // The gossip layer was closed before.
+	}
+	if uerr := e.opts.PubSub.UnregisterTopicValidator(topic.String()); !errors.Is(uerr, context.Canceled) {
+		err = errors.Join(err, uerr)
+	}
+	return err
+}
+
+// validate judges a gossiped message. An accepted record travels to receive as
+// the message's validator data.
+func (e *Exchange) validate(topic model.Topic, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
+	if from == e.self {
+		return pubsub.ValidationAccept // Publish has stored it.
+	}
+	now := e.opts.Now()
+	if e.greylist.listed(from, now) {
+		e.counters.refused(Greylisted)
+		return pubsub.ValidationIgnore
+	}
+	r, refusal := e.validator.Check(topic, m.GetData(), Gossip)
+	if refusal == nil {
+		m.ValidatorData = r
+		return pubsub.ValidationAccept
+	}
+	e.counters.refused(refusal.Reason)
+	if refusal.Verdict == Reject {
+		e.greylist.offence(from, now)
+		e.opts.Logger.Debug("record rejected", "peer", from, "topic", topic.String(), "reason", refusal.Reason, "error", refusal.Err)
+		return pubsub.ValidationReject
+	}
+	return pubsub.ValidationIgnore
+}
+
+// receive hands the records of one topic to the writer.
+func (e *Exchange) receive(sub *pubsub.Subscription) {
+	for {
+		m, err := sub.Next(e.ctx)
+		if err != nil {
+			return // Cancelled, or the gossip layer is closed.
+		}
+		r, ok := m.ValidatorData.(*commons.Record)
+		if !ok {
+			continue // Our own.
+		}
+		select {
+		case e.received <- r:
+		case <-e.ctx.Done():
+			return
+		}
+	}
+}
+
+// writeLoop stores gossiped records, as many at once as have come.
+func (e *Exchange) writeLoop() {
+	for {
+		var batch []*commons.Record
+		select {
+		case r := <-e.received:
+			batch = append(batch, r)
+		case <-e.ctx.Done():
+			return
+		}
+	drain:
+		for len(batch) < storeBatch {
+			select {
+			case r := <-e.received:
+				batch = append(batch, r)
+			default:
+				break drain
+			}
+		}
+		if _, err := e.store(e.ctx, batch); err != nil && e.ctx.Err() == nil {
+			// They come again by reconciliation.
+			e.opts.Logger.Error("gossiped records are not stored", "records", len(batch), "error", err)
+		}
+	}
+}
+
+// joinLearned joins topics of which records have come, or are held at the start.
+func (e *Exchange) joinLearned(topics []model.Topic) {
+	for _, t := range topics {
+		if !matchAny(e.patterns, t) {
+			continue
+		}
+		fresh, err := e.join(t, false)
+		switch {
+		case errors.Is(err, ErrTooManyTopics):
+			e.opts.Logger.Warn("topic is not joined, its records come by reconciliation only", "topic", t.String(), "limit", e.opts.MaxTopics)
+		case errors.Is(err, ErrNotStarted):
+			return
+		case err != nil:
+			e.opts.Logger.Error("topic is not joined", "topic", t.String(), "error", err)
+		case fresh:
+			e.nudge(t)
+		}
+	}
+}
+
+// interests are the patterns and the topics that were joined by name.
+func (e *Exchange) interests() []Pattern {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := slices.Clone(e.patterns)
+	for t, j := range e.topics {
+		if j.byName && !matchAny(e.patterns, t) {
+			out = append(out, Pattern(t))
+		}
+	}
+	return out
+}
+
+// Topics lists the joined topics by name.
+func (e *Exchange) Topics() []model.Topic {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := make([]model.Topic, 0, len(e.topics))
+	for t := range e.topics {
+		out = append(out, t)
+	}
+	slices.SortFunc(out, compareTopics)
+	return out
+}
+
+// TopicPeers lists connected peers that have joined a topic.
+func (e *Exchange) TopicPeers(topic model.Topic) []peer.ID {
+	return e.opts.PubSub.ListPeers(topic.String())
+}

@@ -1,0 +1,201 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/event"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/karasu-project/karasu/model"
+)
+
+const (
+	// answerDelay is how long the node with the higher id leaves it to the other to
+	// begin after a connection; a session serves both.
+	answerDelay = 2 * time.Second
+	// nudgeDelay collects news before peers are told, and nudgeGap is the least time
+	// between two sessions with one peer for that purpose.
+	nudgeDelay = 200 * time.Millisecond
+	nudgeGap   = time.Second
+	// maxNudged bounds the peers that one piece of news is told to directly.
+	maxNudged = 16
+)
+
+// eventLoop schedules a session with every peer that has connected and speaks the
+// protocol.
+func (e *Exchange) eventLoop(sub event.Subscription) {
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case ev, ok := <-sub.Out():
+			if !ok {
+				return
+			}
+			switch ev := ev.(type) {
+			case event.EvtPeerIdentificationCompleted:
+				if slices.Contains(ev.Protocols, e.opts.Reconciler.Protocol()) {
+					e.greet(ev.Peer)
+				}
+			case event.EvtPeerProtocolsUpdated:
+				if slices.Contains(ev.Added, e.opts.Reconciler.Protocol()) {
+					e.greet(ev.Peer)
+				}
+			case event.EvtPeerConnectednessChanged:
+				if ev.Connectedness == network.NotConnected {
+					e.forget(ev.Peer)
+				}
+			}
+		}
+	}
+}
+
+// greet schedules the first session with a peer.
+func (e *Exchange) greet(id peer.ID) {
+	if e.self < id {
+		e.schedule(id, 0, time.Time{})
+	} else {
+		// Nothing to do if the other side has begun by then.
+		e.schedule(id, answerDelay, time.Now())
+	}
+}
+
+// forget drops the state of a peer that has left, unless a session still ends.
+func (e *Exchange) forget(id peer.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if st := e.peers[id]; st != nil && st.inbound == 0 && len(st.outbound) == 0 && !st.pending {
+		delete(e.peers, id)
+	}
+}
+
+// schedule runs a session after a delay, unless one is scheduled already. If
+// unless is set, a session that ended after it makes this one superfluous.
+func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	st := e.state(id)
+	if st.pending || e.ctx.Err() != nil {
+		return
+	}
+	st.pending = true
+	e.work.Go(func() {
+		ok := sleep(e.ctx, delay)
+		e.mu.Lock()
+		st.pending = false
+		ok = ok && (unless.IsZero() || !st.last.After(unless))
+		e.mu.Unlock()
+		if !ok || e.opts.Host.Network().Connectedness(id) != network.Connected {
+			return
+		}
+		if err := e.syncWith(e.ctx, id); err != nil && e.ctx.Err() == nil {
+			e.opts.Logger.Debug("sync failed", "peer", id, "error", err)
+		}
+	})
+}
+
+// periodicLoop reconciles with a random peer now and then.
+func (e *Exchange) periodicLoop() {
+	for sleep(e.ctx, jitter(e.opts.SyncInterval)) {
+		peers := e.speakers()
+		if len(peers) > 0 {
+			e.schedule(peers[rand.IntN(len(peers))], 0, time.Time{})
+		}
+	}
+}
+
+// nudge tells peers that have not joined a topic that there is something in it: a
+// session shows them. Those that said that they do not want it are spared.
+func (e *Exchange) nudge(topic model.Topic) {
+	peers := e.speakers()
+	in := e.TopicPeers(topic)
+	rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
+	nudged := 0
+	for _, id := range peers {
+		if nudged == maxNudged {
+			return
+		}
+		e.mu.Lock()
+		st := e.state(id)
+		wanted := st.wants == nil || matchAny(st.wants, topic)
+		wait := max(nudgeDelay, nudgeGap-time.Since(st.last))
+		e.mu.Unlock()
+		if wanted && !slices.Contains(in, id) {
+			e.schedule(id, wait, time.Time{})
+			nudged++
+		}
+	}
+}
+
+// speakers lists connected peers that are known to speak the protocol.
+func (e *Exchange) speakers() []peer.ID {
+	var out []peer.ID
+	for _, id := range e.opts.Host.Network().Peers() {
+		if got, err := e.opts.Host.Peerstore().SupportsProtocols(id, e.opts.Reconciler.Protocol()); err == nil && len(got) > 0 {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// SyncNow reconciles with all connected peers, some at a time, and returns when
+// that is done. Peers that do not speak the protocol are left out; the errors of
+// the others are joined.
+func (e *Exchange) SyncNow(ctx context.Context) error {
+	if err := e.running(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(e.ctx, cancel)
+	defer stop()
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		errs  []error
+		slots = make(chan struct{}, maxOutbound)
+	)
+	for _, id := range e.opts.Host.Network().Peers() {
+		if acquire(ctx, slots) != nil {
+			break
+		}
+		wg.Go(func() {
+			defer release(slots)
+			if err := e.syncWith(ctx, id); err != nil && !notSpoken(err) {
+				mu.Lock()
+				errs = append(errs, err)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		errs = append(errs, fmt.Errorf("sync: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// sleep waits and reports false when the context ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// jitter spreads d over half to one and a half of it.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d+1) }

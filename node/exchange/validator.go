@@ -1,0 +1,101 @@
+package exchange
+
+import (
+	"errors"
+	"time"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/store/commons"
+)
+
+// maxSkew is how far ahead a record may be before it is the sender's fault: a
+// clock in the wrong time zone is, by ignoring it, not punished.
+const maxSkew = 24 * time.Hour
+
+// Source says which way a record came.
+type Source int
+
+const (
+	// Gossip is subject to its author's rate.
+	Gossip Source = iota
+	// Sync was asked for, and so has a bound already.
+	Sync
+)
+
+// Validator decides whether a record that came from outside is taken. The same one
+// serves gossip and reconciliation. It is safe for concurrent use.
+type Validator struct {
+	store Store
+	usage *usage
+	now   func() time.Time
+}
+
+// NewValidator returns a validator for records that go into a store.
+func NewValidator(store Store, quotas Quotas, now func() time.Time) (*Validator, error) {
+	quotas, err := quotas.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if now == nil {
+		now = time.Now
+	}
+	return &Validator{store: store, usage: newUsage(quotas, store), now: now}, nil
+}
+
+// Check returns the record in an envelope that came under a topic, or why it is
+// refused. It keeps the envelope. Cheap checks come first.
+func (v *Validator) Check(topic model.Topic, envelope []byte, from Source) (*commons.Record, *Refusal) {
+	r, refusal := v.open(envelope)
+	if refusal == nil {
+		refusal = v.judge(r, topic, from)
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	return r, nil
+}
+
+// open checks what can be checked without knowing where the record belongs.
+func (v *Validator) open(envelope []byte) (*commons.Record, *Refusal) {
+	r, err := commons.Open(envelope)
+	switch {
+	case errors.Is(err, commons.ErrTooLarge):
+		return nil, reject(Oversize, err)
+	case errors.Is(err, commons.ErrSignature):
+		return nil, reject(Forged, err)
+	case errors.Is(err, commons.ErrVersion):
+		return nil, ignore(Version, err)
+	case err != nil:
+		return nil, reject(Malformed, err)
+	}
+	return r, nil
+}
+
+// judge decides on a record whose author is proved.
+func (v *Validator) judge(r *commons.Record, topic model.Topic, from Source) *Refusal {
+	if r.Topic != topic {
+		return reject(WrongTopic, nil)
+	}
+	now := v.now()
+	switch err := r.CheckTime(now); {
+	case errors.Is(err, commons.ErrFuture) && r.Created.After(now.Add(maxSkew)):
+		return reject(FarFuture, err)
+	case errors.Is(err, commons.ErrFuture):
+		return ignore(Future, err)
+	case err != nil:
+		return ignore(Expired, err)
+	}
+	if err := commons.ValidateBody(r); err != nil {
+		return reject(BadBody, err)
+	}
+	if v.store.Has(r.ID) {
+		return ignore(Duplicate, nil)
+	}
+	if r.Revision < v.store.NextRevision(r.Author, r.Topic, r.Key)-1 {
+		return ignore(Stale, nil)
+	}
+	return v.usage.check(r, from == Gossip, now)
+}
+
+// Stored tells the validator that a record that it let pass is now held.
+func (v *Validator) Stored(r *commons.Record) { v.usage.stored(r) }

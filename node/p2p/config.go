@@ -1,0 +1,206 @@
+package p2p
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	ma "github.com/multiformats/go-multiaddr"
+)
+
+// Errors that callers tell apart.
+var (
+	// ErrConfig is wrapped by every complaint about a [Config].
+	ErrConfig = errors.New("network configuration")
+	// ErrNotAllowed means that a peer is not on the allowlist.
+	ErrNotAllowed = errors.New("peer is not on the allowlist")
+	// ErrClosed means that the network has been closed.
+	ErrClosed = errors.New("network is closed")
+	// ErrStarted means that Start was called twice.
+	ErrStarted = errors.New("network has been started")
+)
+
+// Defaults of a [Config].
+const (
+	// DefaultListenTCP and DefaultListenQUIC take any free port on all interfaces.
+	DefaultListenTCP  = "/ip4/0.0.0.0/tcp/0"
+	DefaultListenQUIC = "/ip4/0.0.0.0/udp/0/quic-v1"
+	// DefaultMDNSService keeps our announcements apart from other libp2p networks'.
+	DefaultMDNSService = "_karasu._udp"
+	// DefaultRendezvous is the namespace under which nodes find each other in the
+	// DHT; 1 is the major wire version.
+	DefaultRendezvous = "/karasu/1"
+	// DefaultRedialInterval is how often unconnected bootstrap and good peers are
+	// dialled. Each round waits between half and one and a half of it, so that
+	// nodes that start together do not dial together.
+	DefaultRedialInterval = 15 * time.Second
+	// DefaultDiscoveryInterval is how often the DHT is asked for peers. A lookup
+	// costs some tens of messages, so minutes, not seconds.
+	DefaultDiscoveryInterval = 2 * time.Minute
+	// DefaultVersion stands in the user agent where the caller gives none.
+	DefaultVersion = "dev"
+	// DefaultConnectionsLow and DefaultConnectionsHigh are where trimming of idle
+	// connections stops and starts. A mesh needs 12 peers a topic; 64 leaves room
+	// for topics whose members differ.
+	DefaultConnectionsLow  = 64
+	DefaultConnectionsHigh = 128
+	// DefaultConnectionsPerAddress bounds connections from one address outside the
+	// exempt prefixes: 8 are what one peer's parallel dials may use, and four
+	// daemons behind one address translator is a common office.
+	DefaultConnectionsPerAddress = 32
+	// DefaultMemoryBytes is what libp2p may reserve for buffers. Two thirds of the
+	// 150 MB that a daemon may use at rest.
+	DefaultMemoryBytes = 96 << 20
+	// DefaultFileDescriptors is what sockets may use; half of the usual 1024.
+	DefaultFileDescriptors = 512
+)
+
+// Config says how a node takes part in the network. The zero value is a public
+// node on free ports that knows nobody: no discovery, no bootstrap peers.
+type Config struct {
+	// Version is part of the user agent, "karasu/<version>".
+	Version string
+	// Listen are multiaddresses. Empty means TCP and QUIC on all IPv4 interfaces.
+	Listen []string
+	// Announce replaces the addresses that others are told. Empty announces what
+	// the host listens on.
+	Announce []string
+	// Bootstrap are multiaddresses that end in /p2p/<peer id>. They are dialled
+	// again and again until they are connected.
+	Bootstrap []string
+	// MDNS finds peers on the local network.
+	MDNS bool
+	// MDNSService overrides [DefaultMDNSService].
+	MDNSService string
+	// DHT finds peers by rendezvous.
+	DHT bool
+	// Rendezvous overrides [DefaultRendezvous].
+	Rendezvous string
+	// Allowlist holds the peer ids of a consortium. Empty is an open network.
+	Allowlist []string
+	// GoodPeersPath is the file of peers that were reached before. Empty keeps none.
+	GoodPeersPath string
+	// RedialInterval and DiscoveryInterval override the defaults.
+	RedialInterval, DiscoveryInterval time.Duration
+	// Limits bound what the network may use.
+	Limits Limits
+}
+
+// Limits bound what the network may use. Zero fields take the defaults.
+type Limits struct {
+	// ConnectionsLow and ConnectionsHigh are the connection manager's marks.
+	ConnectionsLow, ConnectionsHigh int
+	// ConnectionsPerAddress bounds connections from one IPv4 address or IPv6 /56.
+	ConnectionsPerAddress int
+	// ExemptPrefixes, such as "10.1.0.0/16", are members' networks: no bound and no
+	// rate by address applies there. Loopback is always exempt.
+	ExemptPrefixes []string
+	// MemoryBytes and FileDescriptors size the resource manager.
+	MemoryBytes     int64
+	FileDescriptors int
+}
+
+// Loopback returns the configuration of tests and of the demo: free ports on
+// 127.0.0.1 only, no discovery.
+func Loopback() Config {
+	return Config{
+		Listen:         []string{"/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/udp/0/quic-v1"},
+		RedialInterval: time.Second,
+	}
+}
+
+// Validate checks the configuration without touching the network. Errors wrap
+// [ErrConfig].
+func (c Config) Validate() error {
+	_, err := c.parse()
+	return err
+}
+
+// settings is a Config with its strings parsed and its defaults filled in.
+type settings struct {
+	Config
+	listen, announce []ma.Multiaddr
+	bootstrap        []peer.AddrInfo
+	allow            []peer.ID
+	exempt           []netip.Prefix
+}
+
+func (c Config) parse() (settings, error) {
+	s := settings{Config: c}
+	if len(c.Listen) == 0 {
+		s.Listen = []string{DefaultListenTCP, DefaultListenQUIC}
+	}
+	orString(&s.Version, DefaultVersion)
+	orString(&s.MDNSService, DefaultMDNSService)
+	orString(&s.Rendezvous, DefaultRendezvous)
+	orNumber(&s.RedialInterval, DefaultRedialInterval)
+	orNumber(&s.DiscoveryInterval, DefaultDiscoveryInterval)
+	orNumber(&s.Limits.ConnectionsLow, DefaultConnectionsLow)
+	orNumber(&s.Limits.ConnectionsHigh, max(DefaultConnectionsHigh, 2*s.Limits.ConnectionsLow))
+	orNumber(&s.Limits.ConnectionsPerAddress, DefaultConnectionsPerAddress)
+	orNumber(&s.Limits.MemoryBytes, DefaultMemoryBytes)
+	orNumber(&s.Limits.FileDescriptors, DefaultFileDescriptors)
+
+	if s.RedialInterval < 0 || s.DiscoveryInterval < 0 {
+		return s, fmt.Errorf("%w: intervals must be positive", ErrConfig)
+	}
+	l := s.Limits
+	if l.ConnectionsLow < 0 || l.ConnectionsHigh < l.ConnectionsLow || l.ConnectionsPerAddress < 0 || l.MemoryBytes < 0 || l.FileDescriptors < 0 {
+		return s, fmt.Errorf("%w: limits must be positive, and the high mark not below the low one: %+v", ErrConfig, l)
+	}
+	var err error
+	if s.listen, err = parseAddrs("listen", s.Listen); err != nil {
+		return s, err
+	}
+	if s.announce, err = parseAddrs("announce", c.Announce); err != nil {
+		return s, err
+	}
+	for _, b := range c.Bootstrap {
+		info, err := peer.AddrInfoFromString(b)
+		if err != nil {
+			return s, fmt.Errorf("%w: bootstrap peer %q must end in /p2p/<peer id>: %w", ErrConfig, b, err)
+		}
+		s.bootstrap = append(s.bootstrap, *info)
+	}
+	for _, a := range c.Allowlist {
+		id, err := peer.Decode(a)
+		if err != nil {
+			return s, fmt.Errorf("%w: %q on the allowlist is no peer id: %w", ErrConfig, a, err)
+		}
+		s.allow = append(s.allow, id)
+	}
+	for _, p := range c.Limits.ExemptPrefixes {
+		prefix, err := netip.ParsePrefix(p)
+		if err != nil {
+			return s, fmt.Errorf("%w: exempt prefix %q: %w", ErrConfig, p, err)
+		}
+		s.exempt = append(s.exempt, prefix.Masked())
+	}
+	return s, nil
+}
+
+func parseAddrs(field string, in []string) ([]ma.Multiaddr, error) {
+	out := make([]ma.Multiaddr, 0, len(in))
+	for _, a := range in {
+		m, err := ma.NewMultiaddr(a)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s address %q: %w", ErrConfig, field, a, err)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func orString(s *string, def string) {
+	if *s == "" {
+		*s = def
+	}
+}
+
+func orNumber[T ~int | ~int64](n *T, def T) {
+	if *n == 0 {
+		*n = def
+	}
+}

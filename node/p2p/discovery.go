@@ -1,0 +1,132 @@
+package p2p
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	dht "github.com/libp2p/go-libp2p-kad-dht"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
+	"github.com/libp2p/go-libp2p/p2p/discovery/routing"
+)
+
+const (
+	// dhtPrefix keeps our DHT apart from the public one of IPFS.
+	dhtPrefix protocol.ID = "/karasu"
+	// maxFound bounds how many peers of one lookup are dialled.
+	maxFound = 64
+	// lookupTimeout bounds one round of rendezvous.
+	lookupTimeout = time.Minute
+	// firstLookup is how soon the DHT is asked after Start: bootstrap peers are
+	// connected by then, and an empty routing table finds nobody.
+	firstLookup = 2 * time.Second
+)
+
+// startDiscovery starts what the configuration asks for. Callers hold n.mu.
+func (n *Network) startDiscovery() error {
+	if n.settings.DHT {
+		// Every node serves: in a private network there is nobody else to do it.
+		d, err := dht.New(n.host,
+			dht.Mode(dht.ModeServer),
+			dht.ProtocolPrefix(dhtPrefix),
+			dht.DisableValues(),
+			dht.BootstrapPeers(n.settings.bootstrap...),
+		)
+		if err != nil {
+			return fmt.Errorf("DHT: %w", err)
+		}
+		if err := d.Bootstrap(n.ctx); err != nil {
+			return fmt.Errorf("DHT: %w", err)
+		}
+		n.dht = d
+	}
+	if n.settings.MDNS {
+		s := mdns.NewMdnsService(n.host, n.settings.MDNSService, found{n})
+		if err := s.Start(); err != nil {
+			return fmt.Errorf("multicast DNS: %w", err)
+		}
+		n.mdns = s
+	}
+	return nil
+}
+
+// found receives peers of the local network.
+type found struct{ n *Network }
+
+// HandlePeerFound dials a peer that multicast DNS has found. The library calls it
+// from one goroutine; a slow dial delays the next, which bounds them.
+func (f found) HandlePeerFound(info peer.AddrInfo) { f.n.dial(info) }
+
+// dial connects to a peer unless that is so already. It reports whether the peer
+// is connected.
+func (n *Network) dial(info peer.AddrInfo) bool {
+	if info.ID == n.host.ID() || !n.gater.allowed(info.ID) {
+		return false
+	}
+	if n.host.Network().Connectedness(info.ID) == network.Connected {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, dialTimeout)
+	defer cancel()
+	if err := n.host.Connect(ctx, info); err != nil {
+		n.logger.Debug("dial failed", "peer", info.ID, "error", err)
+		return false
+	}
+	return true
+}
+
+// rendezvousLoop advertises the node in the DHT and dials who else did.
+func (n *Network) rendezvousLoop() {
+	disc := routing.NewRoutingDiscovery(n.dht)
+	for wait := firstLookup; n.sleep(wait); wait = jitter(n.settings.DiscoveryInterval) {
+		n.rendezvous(disc)
+	}
+}
+
+func (n *Network) rendezvous(disc *routing.RoutingDiscovery) {
+	ctx, cancel := context.WithTimeout(n.ctx, lookupTimeout)
+	defer cancel()
+	// Adverts last for hours; repeating them each round costs little and makes up
+	// for keepers that left.
+	if _, err := disc.Advertise(ctx, n.settings.Rendezvous); err != nil {
+		n.logger.Debug("rendezvous: advertising failed", "error", err)
+	}
+	peers, err := disc.FindPeers(ctx, n.settings.Rendezvous)
+	if err != nil {
+		n.logger.Debug("rendezvous: lookup failed", "error", err)
+		return
+	}
+	dialled := 0
+	for info := range peers {
+		if info.ID == n.host.ID() || len(info.Addrs) == 0 || dialled >= maxFound {
+			continue
+		}
+		n.host.Peerstore().AddAddrs(info.ID, info.Addrs, peerstore.TempAddrTTL)
+		if len(n.host.Network().Peers()) < n.settings.Limits.ConnectionsLow {
+			dialled++
+			n.dial(info)
+		}
+	}
+}
+
+// sleep waits and reports false when the network closes.
+func (n *Network) sleep(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-n.ctx.Done():
+		return false
+	}
+}
+
+// jitter spreads d over half to one and a half of it.
+func jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(d+1)
+}

@@ -1,0 +1,302 @@
+package p2p
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	dht "github.com/libp2p/go-libp2p-kad-dht"
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
+	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
+	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
+	"github.com/libp2p/go-libp2p/p2p/security/noise"
+	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
+	libp2pquic "github.com/libp2p/go-libp2p/p2p/transport/quic"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	ma "github.com/multiformats/go-multiaddr"
+)
+
+const (
+	protocolVersion = "karasu/1"
+	// dialTimeout bounds one attempt to connect, handshakes included.
+	dialTimeout = 10 * time.Second
+	// trimGrace spares new connections from trimming while they find their use.
+	trimGrace = time.Minute
+)
+
+// Network is a node's host with everything that keeps it connected. Create it
+// with [New], then Start it, and Close it at the end. All methods are safe for
+// concurrent use.
+type Network struct {
+	settings settings
+	logger   *slog.Logger
+	host     host.Host
+	gossip   *pubsub.PubSub
+	gater    *gater
+	filter   *subscriptionFilter
+	good     *goodPeers
+
+	// ctx ends when the network closes; the gossip layer and all loops hang on it.
+	ctx    context.Context
+	cancel context.CancelFunc
+	loops  sync.WaitGroup
+
+	mu      sync.Mutex
+	started bool
+	closed  bool
+	mdns    mdns.Service
+	dht     *dht.IpfsDHT
+}
+
+// PeerInfo is what is known about a peer.
+type PeerInfo struct {
+	ID        peer.ID
+	Addrs     []ma.Multiaddr
+	Connected bool
+	// Latency is a moving average of round trips; 0 is unknown.
+	Latency time.Duration
+}
+
+// New validates the configuration and builds the host without listening yet. The
+// network lives until Close; ctx bounds only the construction and carries values.
+// Errors about the configuration wrap [ErrConfig].
+func New(ctx context.Context, priv crypto.PrivKey, cfg Config, logger *slog.Logger) (*Network, error) {
+	if priv == nil {
+		return nil, fmt.Errorf("%w: a private key is needed", ErrConfig)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s, err := cfg.parse()
+	if err != nil {
+		return nil, err
+	}
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	n := &Network{
+		settings: s,
+		logger:   logger.With("component", "p2p"),
+		gater:    newGater(s.allow),
+		filter:   newSubscriptionFilter(),
+	}
+	if n.good, err = loadGoodPeers(s.GoodPeersPath); err != nil {
+		// The file only saves time; a damaged one is not worth refusing to start.
+		n.logger.Warn("good peers are lost, starting without them", "path", s.GoodPeersPath, "error", err)
+	}
+	if n.host, err = newHost(priv, s, n.gater); err != nil {
+		return nil, err
+	}
+	n.ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if n.gossip, err = newGossip(n.ctx, n.host, n.filter, n.logger.With("layer", "gossip")); err != nil {
+		n.cancel()
+		return nil, errors.Join(err, n.host.Close())
+	}
+	return n, nil
+}
+
+// newHost builds a libp2p host with every option chosen here, so that a new
+// release of the library does not change what the node does.
+func newHost(priv crypto.PrivKey, s settings, g *gater) (host.Host, error) {
+	resources, err := newResourceManager(s.Limits, s.exempt)
+	if err != nil {
+		return nil, err
+	}
+	conns, err := connmgr.NewConnManager(s.Limits.ConnectionsLow, s.Limits.ConnectionsHigh, connmgr.WithGracePeriod(trimGrace))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("connection manager: %w", err), resources.Close())
+	}
+	opts := []libp2p.Option{
+		libp2p.Identity(priv),
+		libp2p.NoListenAddrs,
+		libp2p.Transport(tcp.NewTCPTransport),
+		libp2p.Transport(libp2pquic.NewTransport),
+		libp2p.Security(noise.ID, noise.New),
+		libp2p.Security(libp2ptls.ID, libp2ptls.New),
+		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
+		libp2p.ResourceManager(resources),
+		libp2p.ConnectionManager(conns),
+		libp2p.ConnectionGater(g),
+		libp2p.UserAgent("karasu/" + s.Version),
+		libp2p.ProtocolVersion(protocolVersion),
+		libp2p.WithDialTimeout(dialTimeout),
+		libp2p.DisableRelay(),
+		libp2p.DisableMetrics(),
+		libp2p.Ping(true),
+	}
+	if len(s.announce) > 0 {
+		opts = append(opts, libp2p.AddrsFactory(func([]ma.Multiaddr) []ma.Multiaddr { return slices.Clone(s.announce) }))
+	}
+	h, err := libp2p.New(opts...)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("libp2p host: %w", err), conns.Close(), resources.Close())
+	}
+	return h, nil
+}
+
+// Start listens and begins to look for peers. It returns once the node can be
+// reached; peers come in the background.
+func (n *Network) Start(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.closed:
+		return ErrClosed
+	case n.started:
+		return ErrStarted
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n.host.Network().Notify(&network.NotifyBundle{
+		ConnectedF:    n.onConnected,
+		DisconnectedF: n.onDisconnected,
+	})
+	if err := n.host.Network().Listen(n.settings.listen...); err != nil {
+		return fmt.Errorf("listen on %v: %w", n.settings.listen, err)
+	}
+	if err := n.startDiscovery(); err != nil {
+		return err
+	}
+	n.started = true
+	n.loops.Go(n.redialLoop)
+	n.loops.Go(n.pingLoop)
+	if n.dht != nil {
+		n.loops.Go(n.rendezvousLoop)
+	}
+	n.logger.Info("listening", "peer", n.host.ID(), "addresses", n.Addrs())
+	return nil
+}
+
+// Close leaves the network and waits for everything that Start began. Closing
+// twice is fine.
+func (n *Network) Close() error {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return nil
+	}
+	n.closed = true
+	n.mu.Unlock()
+
+	var errs []error
+	if n.mdns != nil {
+		errs = append(errs, n.mdns.Close())
+	}
+	n.rememberConnected()
+	errs = append(errs, n.good.save())
+	n.cancel()
+	n.loops.Wait()
+	if n.dht != nil {
+		errs = append(errs, n.dht.Close())
+	}
+	errs = append(errs, n.host.Close())
+	return errors.Join(errs...)
+}
+
+// Host returns the libp2p host, for protocols on top of it.
+func (n *Network) Host() host.Host { return n.host }
+
+// PubSub returns the gossip layer.
+func (n *Network) PubSub() *pubsub.PubSub { return n.gossip }
+
+// ID returns the node's peer id.
+func (n *Network) ID() peer.ID { return n.host.ID() }
+
+// Addrs returns the announced addresses, each ending in /p2p/<peer id>, which is
+// what another node takes as a bootstrap peer. Empty before Start.
+func (n *Network) Addrs() []ma.Multiaddr {
+	addrs, err := peer.AddrInfoToP2pAddrs(&peer.AddrInfo{ID: n.host.ID(), Addrs: n.host.Addrs()})
+	if err != nil {
+		return nil
+	}
+	return addrs
+}
+
+// Refused counts peers that the allowlist kept out, dials and calls together.
+func (n *Network) Refused() uint64 { return n.gater.refused.Load() }
+
+// Allow replaces the allowlist (empty opens the network) and disconnects whom it
+// no longer holds.
+func (n *Network) Allow(peers []peer.ID) error {
+	n.gater.set(peers)
+	var errs []error
+	for _, id := range n.host.Network().Peers() {
+		if !n.gater.allowed(id) {
+			errs = append(errs, n.host.Network().ClosePeer(id))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Connect dials a multiaddress that ends in /p2p/<peer id>. The error wraps
+// [ErrConfig] for a bad address and [ErrNotAllowed] for a stranger.
+func (n *Network) Connect(ctx context.Context, addr string) error {
+	info, err := peer.AddrInfoFromString(addr)
+	if err != nil {
+		return fmt.Errorf("%w: address %q must end in /p2p/<peer id>: %w", ErrConfig, addr, err)
+	}
+	if !n.gater.allowed(info.ID) {
+		return fmt.Errorf("%w: %s", ErrNotAllowed, info.ID)
+	}
+	if err := n.host.Connect(ctx, *info); err != nil {
+		return fmt.Errorf("connect to %s: %w", info.ID, err)
+	}
+	return nil
+}
+
+// Peers lists connected peers first, then those that are dialled, each sorted by
+// id.
+func (n *Network) Peers() []PeerInfo {
+	net := n.host.Network()
+	ids := net.Peers()
+	for _, t := range n.targets() {
+		ids = append(ids, t.ID)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	out := make([]PeerInfo, 0, len(ids))
+	for _, id := range ids {
+		if id == n.host.ID() {
+			continue
+		}
+		out = append(out, PeerInfo{
+			ID:        id,
+			Addrs:     n.host.Peerstore().Addrs(id),
+			Connected: net.Connectedness(id) == network.Connected,
+			Latency:   n.host.Peerstore().LatencyEWMA(id),
+		})
+	}
+	slices.SortStableFunc(out, func(a, b PeerInfo) int {
+		if a.Connected != b.Connected {
+			if a.Connected {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
+	return out
+}
+
+func (n *Network) onConnected(_ network.Network, c network.Conn) {
+	n.logger.Debug("connected", "peer", c.RemotePeer(), "direction", c.Stat().Direction.String())
+}
+
+func (n *Network) onDisconnected(net network.Network, c network.Conn) {
+	if id := c.RemotePeer(); net.Connectedness(id) != network.Connected {
+		n.filter.forget(id)
+		n.logger.Debug("disconnected", "peer", id)
+	}
+}
