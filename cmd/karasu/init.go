@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 type initCmd struct {
 	Org string `help:"Name of the organisation that peers will see." placeholder:"NAME" required:""`
@@ -18,6 +21,9 @@ Examples:
 
 // Run creates a home.
 func (c initCmd) Run(a *app) error {
+	if strings.TrimSpace(c.Org) == "" {
+		return usagef("--org must not be empty")
+	}
 	h, err := a.home()
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ func main() {
 type cli struct {
 	globals
 
+	Demo   demoCmd   `cmd:"" help:"See it work: organisations in this process, with simulated or real runs. Needs no home."`
 	Init   initCmd   `cmd:"" help:"Create the home of an organisation: identity, configuration, data folders."`
 	Daemon daemonCmd `cmd:"" help:"Start the node; it runs until it is interrupted or terminated."`
 	Status statusCmd `cmd:"" help:"What the daemon is and holds."`
@@ -95,7 +96,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "karasu: %s\n%s\n", oneLine(err.Error()), helpHint(err))
+		fmt.Fprintf(stderr, "karasu: %s (%s)\n", oneLine(err.Error()), helpHint(err))
 		return exitUsage
 	}
 	a := &app{globals: c.globals, ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv, now: time.Now, parser: parser}
@@ -123,8 +124,8 @@ func helpHint(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {
 		if node := parse.Context.Selected(); node != nil {
-			return "See: " + node.FullPath() + " --help"
+			return "see: " + node.FullPath() + " --help"
 		}
 	}
-	return "See: karasu --help"
+	return "see: karasu --help"
 }
