@@ -42,7 +42,7 @@ type Options struct {
 	// Network replaces the network of the configuration, for tests and the demo.
 	Network *p2p.Config
 	// Tap sees every byte that the exchange sends. It is for tests.
-	Tap exchange.Tap
+	Tap func(channel string, data []byte)
 	// NoAPI leaves the local API out, for nodes inside another process.
 	NoAPI bool
 }
@@ -107,12 +107,8 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if a.network, err = p2p.New(ctx, key, a.networkConfig(), a.logger); err != nil {
 		return nil, err
 	}
-	patterns, err := config.patterns()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
-	}
 	a.exchange, err = exchange.New(exchange.Options{
-		Host: a.network.Host(), PubSub: a.network.PubSub(), Commons: a.commons, Patterns: patterns,
+		Host: a.network.Host(), PubSub: a.network.PubSub(), Store: a.commons, Patterns: config.Network.Subscribe,
 		SyncInterval: time.Duration(config.Network.SyncInterval), Logger: a.logger, Tap: o.Tap,
 	})
 	if err != nil {
@@ -297,3 +293,6 @@ func (a *App) join(ctx context.Context, t model.Topic) {
 	// Peers that do not answer are no reason to refuse an answer.
 	_ = a.exchange.SyncNow(ctx)
 }
+
+// Catalog holds the machine types that the node knows.
+func (a *App) Catalog() *catalog.Catalog { return a.catalog }

@@ -145,26 +145,14 @@ func (c Config) Validate() error {
 	if err := validateOrganisation(c.Organisation); err != nil {
 		return err
 	}
-	if _, err := c.patterns(); err != nil {
-		return err
+	if _, err := exchange.ParsePatterns(c.Network.Subscribe); err != nil {
+		return fmt.Errorf("network.subscribe: %w", err)
 	}
 	if d := time.Duration(c.Network.SyncInterval); d < time.Second || d > 24*time.Hour {
 		return fmt.Errorf("network.sync_interval is %s, must be between 1s and 24h", d)
 	}
 	_, err := c.policy()
 	return err
-}
-
-func (c Config) patterns() ([]exchange.Pattern, error) {
-	out := make([]exchange.Pattern, 0, len(c.Network.Subscribe))
-	for _, s := range c.Network.Subscribe {
-		p, err := exchange.ParsePattern(s)
-		if err != nil {
-			return nil, fmt.Errorf("network.subscribe: %w", err)
-		}
-		out = append(out, p)
-	}
-	return out, nil
 }
 
 func (c Config) policy() (share.Policy, error) {
