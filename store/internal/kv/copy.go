@@ -1,0 +1,69 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// copyBlock is the unit in which files are copied. Blocks of zeros become holes:
+// Badger allocates its logs ahead, tens of MiB of which are rarely in use.
+const copyBlock = 64 << 10
+
+// copyFiles copies the regular files of a directory.
+func copyFiles(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || e.Name() == "LOCK" {
+			continue
+		}
+		if err := copyFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return fmt.Errorf("store: copying %s: %w", e.Name(), err)
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	buf := make([]byte, copyBlock)
+	var size int64
+	for {
+		n, err := io.ReadFull(in, buf)
+		if n > 0 && !allZero(buf[:n]) {
+			if _, err := out.WriteAt(buf[:n], size); err != nil {
+				return err
+			}
+		}
+		size += int64(n)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return out.Truncate(size)
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func allZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,149 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// ErrNoDatabase says that a directory holds no database.
+var ErrNoDatabase = errors.New("holds no database")
+
+// maxProblems bounds the problems that a report spells out.
+const maxProblems = 50
+
+// Report is what a check found.
+type Report struct {
+	// Dir and Kind of the database.
+	Dir, Kind string
+	// CleanShutdown says whether it was closed in order. After a crash it is
+	// false, which is no problem by itself.
+	CleanShutdown bool
+	// Keys counts what is stored, and Bytes the payloads.
+	Keys  int
+	Bytes int64
+	// CutOff counts bytes of writes that a crash cut off. They were never
+	// acknowledged, and the next start drops them.
+	CutOff int64
+	// Problems are the first 50, Bad counts all.
+	Problems []string
+	Bad      int
+}
+
+// OK says that nothing is wrong.
+func (r *Report) OK() bool { return r.Bad == 0 }
+
+// Problemf notes a problem.
+func (r *Report) Problemf(format string, args ...any) {
+	r.Bad++
+	if len(r.Problems) < maxProblems {
+		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// Fsck reads everything in a database of a kind that no process has open, and
+// changes nothing: Badger repairs and removes files even when it opens a
+// database for reading, so it gets a copy in the directory for temporary files.
+// Each is called with every key of other packages and its payload, done once
+// after the last. What is wrong with the data is in the report; an error says
+// that there is nothing to check ([ErrNoDatabase], [ErrInUse]) or no way to.
+func Fsck(dir, kind string, each func(r *Report, key, payload []byte), done func(*Report)) (rep *Report, err error) {
+	if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("store: %s %w", dir, ErrNoDatabase)
+		}
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	unlock, err := lockShared(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	rep = &Report{Dir: dir, Kind: kind}
+	if err := checkLogs(dir, rep); err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp("", "karasu-fsck-")
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if err := copyFiles(dir, tmp); err != nil {
+		return nil, err
+	}
+	b, err := openCopy(tmp)
+	if err != nil {
+		rep.Problemf("cannot be opened: %s", strings.ReplaceAll(err.Error(), tmp, dir))
+		return rep, nil
+	}
+	rep.read(b, each)
+	if err := b.Close(); err != nil {
+		rep.Problemf("cannot be closed: %v", err)
+	}
+	if done != nil && rep.Kind == kind {
+		done(rep)
+	}
+	return rep, nil
+}
+
+// openCopy opens a copy. Badger panics on some damage.
+func openCopy(dir string) (b *badger.DB, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b, err = nil, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	log := slog.New(slog.DiscardHandler)
+	return badger.Open(Options{Logger: log}.withDefaults().badger(dir).WithSyncWrites(false))
+}
+
+// read goes through all keys.
+func (r *Report) read(b *badger.DB, each func(r *Report, key, payload []byte)) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.Problemf("cannot be read: panic: %v", p)
+		}
+	}()
+	if err := b.VerifyChecksum(); err != nil {
+		r.Problemf("checksums of tables: %v", err)
+	}
+	kind, clean := "", false
+	err := b.View(func(txn *badger.Txn) error {
+		t := &Txn{txn}
+		return t.iterate(nil, true, func(item *badger.Item) error {
+			r.Keys++
+			key := item.KeyCopy(nil)
+			payload, err := value(item)
+			if err != nil {
+				r.Problemf("%v", err)
+				return nil
+			}
+			r.Bytes += int64(len(payload))
+			switch {
+			case string(key) == kindKey:
+				kind = string(payload)
+			case string(key) == cleanKey:
+				clean = len(payload) == 1 && payload[0] == 1
+			case len(key) > 0 && key[0] == 0:
+				r.Problemf("unknown key %q", key)
+			case each != nil:
+				each(r, key, payload)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		r.Problemf("cannot be read: %v", err)
+	}
+	r.CleanShutdown = clean
+	if kind != r.Kind {
+		r.Problemf("holds a database of kind %q, want %q", kind, r.Kind)
+		r.Kind = kind
+	}
+}
