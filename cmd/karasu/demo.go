@@ -21,21 +21,21 @@ import (
 )
 
 const (
-	// The simulated demo: 8 workloads of 4 algorithms, so that each algorithm that is
+	// The simulated demo: two workloads of each of 9 algorithms, so that each algorithm that is
 	// searched has been run by somebody on another data set.
-	demoWorkloads = 8
+	demoWorkloads = 18
 	demoSeed      = 1
 	// demoHistory is how many runs of a workload an organisation holds.
 	demoHistory        = 12
 	demoInfrastructure = "aws-ec2"
-	demoSearches       = 1
 	chartHeight        = 10
 )
 
 type demoCmd struct {
 	Runs           string `help:"Use a real run table (CSV) instead of simulated runs, split by workload over the organisations." placeholder:"FILE" type:"path"`
 	Infrastructure string `help:"Infrastructure of a table that does not say it." default:"aws-ec2"`
-	Searches       int    `help:"Search at most so many workloads; 0 is all. Default: 1 simulated, all of a table." default:"-1"`
+	Searches       int    `help:"Search at most so many workloads; 0 is all." default:"0"`
+	Details        bool   `help:"Print the trace of every search, not only of the first."`
 	jsonFlag
 }
 
@@ -73,27 +73,20 @@ func (c demoCmd) Run(a *app) error {
 		e.SetIndent("", "  ")
 		return e.Encode(report)
 	}
-	printDemo(a.stdout, report)
+	printDemo(a.stdout, report, c.Details)
 	return nil
 }
 
 func (c demoCmd) options(a *app) (demo.Options, error) {
-	if c.Searches < -1 {
+	if c.Searches < 0 {
 		return demo.Options{}, usagef("--searches must be 0 or more: %d", c.Searches)
 	}
 	if c.Runs == "" {
 		runs, err := simulated()
-		return demo.Options{Runs: runs, Simulated: true, History: demoHistory, MaxSearches: orDefault(c.Searches, demoSearches)}, err
+		return demo.Options{Runs: runs, Simulated: true, History: demoHistory, MaxSearches: c.Searches}, err
 	}
 	runs, err := readTable(a, c.Runs, c.Infrastructure)
-	return demo.Options{Runs: runs, MaxSearches: orDefault(c.Searches, 0)}, err
-}
-
-func orDefault(n, def int) int {
-	if n < 0 {
-		return def
-	}
-	return n
+	return demo.Options{Runs: runs, MaxSearches: c.Searches}, err
 }
 
 func simulated() ([]model.Run, error) {
@@ -130,7 +123,7 @@ func readTable(a *app, path, infrastructure string) ([]model.Run, error) {
 	return report.Runs, report.Err()
 }
 
-func printDemo(w io.Writer, r *demo.Report) {
+func printDemo(w io.Writer, r *demo.Report, details bool) {
 	if r.Simulated {
 		fmt.Fprintf(w, "%s\n\n", simulator.Notice)
 	}
@@ -139,7 +132,7 @@ func printDemo(w io.Writer, r *demo.Report) {
 		names.add(o.Name, fmt.Sprint(o.PrivateRuns), fmt.Sprint(o.RecordsShared), size(float64(o.BytesShared)), fmt.Sprint(o.RecordsReceived))
 	}
 	names.print(w, "")
-	for i := 0; i+1 < len(r.Searches); i += 2 {
+	for i := 0; i+1 < len(r.Searches) && (details || i == 0); i += 2 {
 		printPair(w, r.Searches[i], r.Searches[i+1])
 	}
 	if len(r.Searches) > 2 {
