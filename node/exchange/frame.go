@@ -93,7 +93,7 @@ func decodeFrame(in protodelim.Reader) (*karasuv1.SyncFrame, int, error) {
 	var tooLarge *protodelim.SizeTooLargeError
 	switch {
 	case err == nil:
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case isTimeout(err):
 		return nil, 0, fmt.Errorf("%w: %w", ErrTooSlow, err)
 	case errors.As(err, &tooLarge):
 		return nil, 0, fmt.Errorf("%w: frame of %d bytes, at most %d", ErrProtocol, tooLarge.Size, maxRecordFrame)
@@ -145,10 +145,16 @@ func (f *framer) flush() error {
 }
 
 func writeError(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	if isTimeout(err) {
 		return fmt.Errorf("%w: %w", ErrTooSlow, err)
 	}
 	return fmt.Errorf("sync write: %w", err)
+}
+
+// isTimeout knows the timeouts of all transports: some have errors of their own.
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &t) && t.Timeout()
 }
 
 // end ends a turn.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -27,6 +28,7 @@ const (
 type joined struct {
 	topic *pubsub.Topic
 	sub   *pubsub.Subscription
+	peers *pubsub.TopicEventHandler
 	// byName is true if the node's user asked for it, not a pattern.
 	byName bool
 }
@@ -72,24 +74,52 @@ func (e *Exchange) join(topic model.Topic, byName bool) (fresh bool, err error) 
 		return false, errors.Join(fmt.Errorf("join %s: %w", name, err), e.opts.PubSub.UnregisterTopicValidator(name))
 	}
 	if j.sub, err = j.topic.Subscribe(pubsub.WithBufferSize(subscriptionBuffer)); err != nil {
-		return false, errors.Join(fmt.Errorf("join %s: %w", name, err), j.topic.Close(), e.opts.PubSub.UnregisterTopicValidator(name))
+		return false, errors.Join(fmt.Errorf("join %s: %w", name, err), closeTopic(j.topic), e.opts.PubSub.UnregisterTopicValidator(name))
+	}
+	if j.peers, err = j.topic.EventHandler(); err != nil {
+		j.sub.Cancel()
+		return false, errors.Join(fmt.Errorf("join %s: %w", name, err), closeTopic(j.topic), e.opts.PubSub.UnregisterTopicValidator(name))
 	}
 	e.topics[topic] = j
 	e.work.Go(func() { e.receive(j.sub) })
+	e.work.Go(func() { e.welcome(j.peers) })
 	return true, nil
 }
 
 // leave undoes join when the exchange closes.
 func (e *Exchange) leave(topic model.Topic, j *joined) error {
 	j.sub.Cancel()
-	err := j.topic.Close()
+	j.peers.Cancel()
+	err := errors.Join(closeTopic(j.topic), e.opts.PubSub.UnregisterTopicValidator(topic.String()))
 	if errors.Is(err, context.Canceled) {
-		err = nil // The gossip layer was closed before.
-	}
-	if uerr := e.opts.PubSub.UnregisterTopicValidator(topic.String()); !errors.Is(uerr, context.Canceled) {
-		err = errors.Join(err, uerr)
+		return nil // The gossip layer was closed before.
 	}
 	return err
+}
+
+// closeTopic closes a topic whose subscription was cancelled just before: the
+// gossip layer takes a moment to notice, and refuses until then.
+func closeTopic(t *pubsub.Topic) error {
+	err := t.Close()
+	for i := 0; i < 100 && err != nil && !errors.Is(err, context.Canceled); i++ {
+		time.Sleep(time.Millisecond)
+		err = t.Close()
+	}
+	return err
+}
+
+// welcome reconciles with peers that join a topic: what was gossiped before they
+// did has passed them by.
+func (e *Exchange) welcome(events *pubsub.TopicEventHandler) {
+	for {
+		ev, err := events.NextPeerEvent(e.ctx)
+		if err != nil {
+			return
+		}
+		if ev.Type == pubsub.PeerJoin {
+			e.scheduleSoon(ev.Peer)
+		}
+	}
 }
 
 // validate judges a gossiped message. An accepted record travels to receive as

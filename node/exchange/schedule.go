@@ -26,6 +26,9 @@ const (
 	nudgeGap   = time.Second
 	// maxNudged bounds the peers that one piece of news is told to directly.
 	maxNudged = 16
+	// maxSpread bounds the peers that are shown what a session brought: with four
+	// for each, news reaches n nodes in about log4(n) rounds.
+	maxSpread = 4
 )
 
 // eventLoop schedules a session with every peer that has connected and speaks the
@@ -76,12 +79,13 @@ func (e *Exchange) forget(id peer.ID) {
 	}
 }
 
-// schedule runs a session after a delay, unless one is scheduled already. If
-// unless is set, a session that ended after it makes this one superfluous.
+// schedule runs a session after a delay; one that is scheduled already serves
+// both. If unless is set, a session that ended after it makes this one superfluous.
 func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	st := e.state(id)
+	st.force = st.force || unless.IsZero()
 	if st.pending || e.ctx.Err() != nil {
 		return
 	}
@@ -89,8 +93,8 @@ func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time) {
 	e.work.Go(func() {
 		ok := sleep(e.ctx, delay)
 		e.mu.Lock()
-		st.pending = false
-		ok = ok && (unless.IsZero() || !st.last.After(unless))
+		ok = ok && (st.force || !st.last.After(unless))
+		st.pending, st.force = false, false
 		e.mu.Unlock()
 		if !ok || e.opts.Host.Network().Connectedness(id) != network.Connected {
 			return
@@ -125,13 +129,31 @@ func (e *Exchange) nudge(topic model.Topic) {
 		e.mu.Lock()
 		st := e.state(id)
 		wanted := st.wants == nil || matchAny(st.wants, topic)
-		wait := max(nudgeDelay, nudgeGap-time.Since(st.last))
 		e.mu.Unlock()
 		if wanted && !slices.Contains(in, id) {
-			e.schedule(id, wait, time.Time{})
+			e.scheduleSoon(id)
 			nudged++
 		}
 	}
+}
+
+// spread passes on what came by reconciliation, which gossip does not: a few other
+// peers are shown what is new. One that has it already costs one small message.
+func (e *Exchange) spread(from peer.ID) {
+	peers := slices.DeleteFunc(e.speakers(), func(id peer.ID) bool { return id == from })
+	rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
+	for _, id := range peers[:min(len(peers), maxSpread)] {
+		e.scheduleSoon(id)
+	}
+}
+
+// scheduleSoon schedules a session for news, a little later so that more of them
+// come along.
+func (e *Exchange) scheduleSoon(id peer.ID) {
+	e.mu.Lock()
+	wait := max(nudgeDelay, nudgeGap-time.Since(e.state(id).last))
+	e.mu.Unlock()
+	e.schedule(id, wait, time.Time{})
 }
 
 // speakers lists connected peers that are known to speak the protocol.

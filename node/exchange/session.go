@@ -44,6 +44,7 @@ type peerState struct {
 	bucket   *rate.Limiter
 	outbound chan struct{} // holds a token while a session runs
 	pending  bool          // a session is scheduled
+	force    bool          // and has to run
 	last     time.Time     // when the last session ended, either direction
 	wants    []Pattern     // what it said it wants; nil is unknown
 }
@@ -141,6 +142,9 @@ func (e *Exchange) run(ctx context.Context, s network.Stream, role func(context.
 	}
 	e.joinLearned(learned)
 	e.account(id, res, err)
+	if res.Stored > 0 {
+		e.spread(id)
+	}
 	return res, err
 }
 

@@ -1,0 +1,522 @@
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/record"
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/commons"
+)
+
+// hostile is a raw libp2p host with a gossip layer that checks nothing.
+type hostile struct {
+	t    *testing.T
+	host host.Host
+	ps   *pubsub.PubSub
+	key  crypto.PrivKey
+}
+
+func newHostile(t *testing.T) *hostile {
+	t.Helper()
+	key := newKey(t)
+	h, err := libp2p.New(libp2p.Identity(key), libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.DisableRelay(), libp2p.DisableMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ps, err := pubsub.NewGossipSub(ctx, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &hostile{t, h, ps, key}
+}
+
+func (h *hostile) connect(n *node) {
+	h.t.Helper()
+	info, err := peer.AddrInfoFromP2pAddr(n.net.Addrs()[0])
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.host.Connect(h.t.Context(), *info); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// join returns a topic once the node is known to take part in it.
+func (h *hostile) join(topic string, n *node) *pubsub.Topic {
+	h.t.Helper()
+	tp, err := h.ps.Join(topic)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	eventually(h.t, "hostile peer sees the topic", func() bool { return len(tp.ListPeers()) > 0 })
+	return tp
+}
+
+func (h *hostile) publish(tp *pubsub.Topic, data []byte) {
+	h.t.Helper()
+	if err := tp.Publish(h.t.Context(), data); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// spoiled seals a payload that commons.Seal would refuse.
+func spoiled(t testing.TB, key crypto.PrivKey, r *karasuv1.Record) []byte {
+	t.Helper()
+	payload, err := proto.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := record.Seal(&rawRecord{payload}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := env.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+type rawRecord struct{ b []byte }
+
+func (*rawRecord) Domain() string                   { return commons.Domain }
+func (*rawRecord) Codec() []byte                    { return []byte(commons.PayloadType) }
+func (r *rawRecord) MarshalRecord() ([]byte, error) { return r.b, nil }
+func (r *rawRecord) UnmarshalRecord(b []byte) error { r.b = b; return nil }
+
+// TestHostileGossip: each bad record is refused, counted by reason, not stored, and
+// the honest nodes go on.
+func TestHostileGossip(t *testing.T) {
+	author := newKey(t)
+	at := func(created, notAfter time.Duration) func(*karasuv1.Record) {
+		return func(r *karasuv1.Record) {
+			r.Created, r.NotAfter = time.Now().Add(created).Unix(), time.Now().Add(notAfter).Unix()
+		}
+	}
+	held := seal(t, author, pagerank, 500, func(r *karasuv1.Record) { r.Revision = 7 })
+	cases := map[string]struct {
+		data   []byte
+		reason Reason
+	}{
+		"malformed protobuf": {[]byte("\xff\xff\xff not a record"), Malformed},
+		"empty":              {nil, Malformed},
+		"oversize":           {make([]byte, commons.MaxEnvelope+1), Oversize},
+		"forged author":      {forge(t, seal(t, author, pagerank, 1, nil).Envelope), Forged},
+		"other topic":        {seal(t, author, kmeans, 2, nil).Envelope, WrongTopic},
+		"expired":            {seal(t, author, pagerank, 3, at(-2*time.Hour, -time.Hour)).Envelope, Expired},
+		"future":             {seal(t, author, pagerank, 4, at(time.Hour, 2*time.Hour)).Envelope, Future},
+		"far future":         {seal(t, author, pagerank, 5, at(48*time.Hour, 72*time.Hour)).Envelope, FarFuture},
+		"body of another key": {seal(t, author, pagerank, 6, func(r *karasuv1.Record) {
+			r.Key = commons.SummaryKey(fmt.Sprintf("%032x", 7))
+		}).Envelope, BadBody},
+		"body that is none": {seal(t, author, pagerank, 8, func(r *karasuv1.Record) { r.Body = []byte("\xff\xff") }).Envelope, BadBody},
+		"another major version": {spoiled(t, author, draft(t, pagerank, 9, func(r *karasuv1.Record) {
+			r.Major = 2
+		})), Version},
+		"no revision": {spoiled(t, author, draft(t, pagerank, 10, func(r *karasuv1.Record) { r.Revision = 0 })), Malformed},
+		"older revision": {seal(t, author, pagerank, 500, func(r *karasuv1.Record) {
+			r.Revision = 6
+		}).Envelope, Stale},
+	}
+	a, b := startNode(t, nil), startNode(t, nil)
+	a.connect(b)
+	first := a.publish(pagerank, 0)
+	eventually(t, "B takes part", func() bool { return b.holds(first) && len(b.ex.Topics()) == 1 })
+	if _, err := b.db.Put(t.Context(), held, false); err != nil {
+		t.Fatal(err)
+	}
+	m := newHostile(t)
+	m.connect(b)
+	tp := m.join(pagerank.String(), b)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := b.ex.Stats().Rejected[c.reason]
+			m.publish(tp, c.data)
+			eventually(t, "the record is counted as "+string(c.reason), func() bool {
+				return b.ex.Stats().Rejected[c.reason] > before
+			})
+		})
+	}
+	entries, err := b.db.Entries(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 2 {
+		t.Errorf("B holds %d records, want the two honest ones", len(entries))
+	}
+	after := a.publish(pagerank, 100)
+	eventually(t, "an honest record passes", func() bool { return b.holds(after) })
+	// What is refused does not travel: A is one hop further.
+	for reason, n := range a.ex.Stats().Rejected {
+		if reason != Duplicate && reason != Busy && n > 0 {
+			t.Errorf("A saw %d of %s", n, reason)
+		}
+	}
+}
+
+// forge changes a byte of the signature.
+func forge(t testing.TB, envelope []byte) []byte {
+	t.Helper()
+	r, err := commons.Open(envelope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bytes.Clone(envelope)
+	i := bytes.Index(out, r.Body)
+	// The signature follows the payload; its last byte is the envelope's.
+	if i < 0 {
+		t.Fatal("no body in the envelope")
+	}
+	out[len(out)-1] ^= 1
+	return out
+}
+
+// TestReplayOnAnotherTopic: a genuine record under another topic's name.
+func TestReplayOnAnotherTopic(t *testing.T) {
+	a, b := startNode(t, nil), startNode(t, nil)
+	a.connect(b)
+	genuine := a.publish(pagerank, 0)
+	a.publish(kmeans, 1)
+	eventually(t, "B takes part in both", func() bool { return b.holds(genuine) && len(b.ex.Topics()) == 2 })
+	m := newHostile(t)
+	m.connect(b)
+	m.publish(m.join(kmeans.String(), b), genuine.Envelope)
+	eventually(t, "the replay is counted", func() bool { return b.ex.Stats().Rejected[WrongTopic] == 1 })
+}
+
+// TestFloodOfForgeries greylists the sender; the rest of the network does not
+// notice.
+func TestFloodOfForgeries(t *testing.T) {
+	a, b := startNode(t, nil), startNode(t, nil)
+	a.connect(b)
+	first := a.publish(pagerank, 0)
+	eventually(t, "B takes part", func() bool { return b.holds(first) && len(b.ex.Topics()) == 1 })
+	m := newHostile(t)
+	m.connect(b)
+	tp := m.join(pagerank.String(), b)
+	eventually(t, "the flooder is greylisted", func() bool {
+		for i := range 64 {
+			m.publish(tp, fmt.Appendf(nil, "junk %d %d", time.Now().UnixNano(), i))
+		}
+		return b.ex.Stats().Rejected[Greylisted] > 0
+	})
+	if n := b.ex.Stats().Rejected[Malformed]; n < maxOffences {
+		t.Errorf("greylisted after %d", n)
+	}
+	// It gets no sync session either.
+	s := m.open(b)
+	defer s.Reset() //nolint:errcheck
+	if frame := readFrame(t, s); frame.GetRefusal().GetReason() != string(Greylisted) {
+		t.Errorf("sync answered %v", frame)
+	}
+	after := a.publish(pagerank, 1)
+	eventually(t, "an honest record passes", func() bool { return b.holds(after) })
+}
+
+// TestFloodOfValidRecords: an author with nothing else to do is held to its rate
+// and to its quota.
+func TestFloodOfValidRecords(t *testing.T) {
+	quotas := func(o *Options) { o.Quotas = Quotas{Burst: 40, RecordsPerSecond: 0.001, RecordsPerAuthor: 30} }
+	a, b := startNode(t, quotas), startNode(t, quotas)
+	a.connect(b)
+	first := a.publish(pagerank, 0)
+	eventually(t, "B takes part", func() bool { return b.holds(first) && len(b.ex.Topics()) == 1 })
+	m := newHostile(t)
+	m.connect(b)
+	tp := m.join(pagerank.String(), b)
+	for i := range 30 {
+		m.publish(tp, seal(t, m.key, pagerank, i, nil).Envelope)
+	}
+	eventually(t, "its quota is filled", func() bool {
+		return b.db.Authors()[m.host.ID()].Records == 30
+	})
+	for i := range 30 {
+		m.publish(tp, seal(t, m.key, pagerank, 100+i, nil).Envelope)
+	}
+	eventually(t, "records above the quota are refused", func() bool {
+		return b.ex.Stats().Rejected[QuotaCount] == 30
+	})
+	// New revisions of what is held fit the quota and meet the rate.
+	for i := range 30 {
+		m.publish(tp, seal(t, m.key, pagerank, i, func(r *karasuv1.Record) { r.Revision = 2 }).Envelope)
+	}
+	eventually(t, "records above the rate are refused", func() bool {
+		return b.ex.Stats().Rejected[Rate] == 20
+	})
+	if n := b.db.Authors()[m.host.ID()].Records; n != 30 {
+		t.Errorf("%d records of the flooder", n)
+	}
+	after := a.publish(pagerank, 1)
+	eventually(t, "an honest record passes", func() bool { return b.holds(after) })
+}
+
+// TestManyTopics: names of topics cost a peer nothing to invent, and us nothing to
+// ignore.
+func TestManyTopics(t *testing.T) {
+	b := startNode(t, func(o *Options) { o.MaxTopics = 8 })
+	m := newHostile(t)
+	m.connect(b)
+	for i := range 1000 {
+		tp, err := m.ps.Join(model.Topic{Infrastructure: "x", Framework: "y", Algorithm: fmt.Sprint("z", i)}.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tp.Subscribe(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := startNode(t, nil)
+	a.connect(b)
+	r := a.publish(pagerank, 1)
+	eventually(t, "the honest topic is joined", func() bool { return b.holds(r) && len(b.ex.Topics()) == 1 })
+}
+
+func (h *hostile) open(n *node) network.Stream {
+	h.t.Helper()
+	s, err := h.host.NewStream(h.t.Context(), n.net.ID(), SyncProtocol)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := s.SetDeadline(time.Now().Add(patience)); err != nil {
+		h.t.Fatal(err)
+	}
+	return s
+}
+
+type byteReader struct{ io.Reader }
+
+func (r byteReader) ReadByte() (byte, error) {
+	var b [1]byte
+	_, err := io.ReadFull(r, b[:])
+	return b[0], err
+}
+
+func readFrame(t testing.TB, s network.Stream) *karasuv1.SyncFrame {
+	t.Helper()
+	frame := new(karasuv1.SyncFrame)
+	if err := protodelim.UnmarshalFrom(byteReader{s}, frame); err != nil {
+		t.Fatal(err)
+	}
+	return frame
+}
+
+func send(t testing.TB, s network.Stream, frames ...*karasuv1.SyncFrame) {
+	t.Helper()
+	for _, f := range frames {
+		if _, err := protodelim.MarshalTo(s, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func endFrame() *karasuv1.SyncFrame {
+	return &karasuv1.SyncFrame{Frame: &karasuv1.SyncFrame_End{End: &karasuv1.SyncEnd{}}}
+}
+
+func helloFrame(topics ...*karasuv1.SyncTopic) *karasuv1.SyncFrame {
+	return &karasuv1.SyncFrame{Frame: &karasuv1.SyncFrame_Hello{Hello: &karasuv1.SyncHello{Topics: topics, Patterns: []string{EveryTopic}}}}
+}
+
+func recordsFrame(envelopes ...[]byte) *karasuv1.SyncFrame {
+	return &karasuv1.SyncFrame{Frame: &karasuv1.SyncFrame_Records{Records: &karasuv1.SyncRecords{Envelopes: envelopes}}}
+}
+
+func idsFrame(t model.Topic, ids ...commons.ID) *karasuv1.SyncFrame {
+	return &karasuv1.SyncFrame{Frame: &karasuv1.SyncFrame_Ids{Ids: &karasuv1.SyncIds{Topic: t.String(), Ids: packIDs(ids)}}}
+}
+
+// ended waits until the node has reset or closed a stream.
+func ended(t testing.TB, s network.Stream) {
+	t.Helper()
+	_, err := io.Copy(io.Discard, s)
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		t.Fatal("the stream was not ended")
+	}
+}
+
+// TestHostileSync: each breach of the protocol ends the stream and is counted.
+func TestHostileSync(t *testing.T) {
+	lie := &karasuv1.SyncTopic{Topic: pagerank.String(), Count: 1, Fingerprint: make([]byte, 32)}
+	author := newKey(t)
+	bad := seal(t, author, pagerank, 1, func(r *karasuv1.Record) { r.Body = []byte("\xff") })
+	fine := seal(t, author, pagerank, 2, nil)
+	cases := map[string]struct {
+		frames []*karasuv1.SyncFrame
+		reason Reason
+	}{
+		"no frame type":      {[]*karasuv1.SyncFrame{{}}, Protocol},
+		"out of turn":        {[]*karasuv1.SyncFrame{recordsFrame([]byte("x"))}, Protocol},
+		"topic that is none": {[]*karasuv1.SyncFrame{helloFrame(&karasuv1.SyncTopic{Topic: "/etc/passwd", Fingerprint: make([]byte, 32)})}, Protocol},
+		"short fingerprint":  {[]*karasuv1.SyncFrame{helloFrame(&karasuv1.SyncTopic{Topic: pagerank.String()})}, Protocol},
+		"topic twice":        {[]*karasuv1.SyncFrame{helloFrame(lie, lie)}, Protocol},
+		"unsorted ids":       {[]*karasuv1.SyncFrame{helloFrame(lie), endFrame(), idsFrame(pagerank, commons.ID{2}, commons.ID{1}), endFrame()}, Protocol},
+		"cut id": {[]*karasuv1.SyncFrame{helloFrame(lie), endFrame(), {Frame: &karasuv1.SyncFrame_Ids{Ids: &karasuv1.SyncIds{
+			Topic: pagerank.String(), Ids: make([]byte, 31),
+		}}}}, Protocol},
+		"record that was not asked for": {[]*karasuv1.SyncFrame{helloFrame(lie), endFrame(), idsFrame(pagerank, commons.ID{1}), endFrame(), recordsFrame(fine.Envelope)}, Unasked},
+		"bad body":                      {[]*karasuv1.SyncFrame{helloFrame(lie), endFrame(), idsFrame(pagerank, bad.ID), endFrame(), recordsFrame(bad.Envelope)}, BadBody},
+		"forged record":                 {[]*karasuv1.SyncFrame{helloFrame(lie), endFrame(), idsFrame(pagerank, fine.ID), endFrame(), recordsFrame(forge(t, fine.Envelope))}, Forged},
+		"record of another topic":       {[]*karasuv1.SyncFrame{helloFrame(lie), endFrame(), idsFrame(kmeans, fine.ID), endFrame(), recordsFrame(fine.Envelope)}, WrongTopic},
+	}
+	b := startNode(t, nil)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := newHostile(t)
+			m.connect(b)
+			before := b.ex.Stats().Rejected[c.reason]
+			s := m.open(b)
+			for _, f := range c.frames {
+				if _, err := protodelim.MarshalTo(s, f); err != nil {
+					break // Cut off already.
+				}
+			}
+			eventually(t, "counted as "+string(c.reason), func() bool { return b.ex.Stats().Rejected[c.reason] > before })
+			if err := s.CloseWrite(); err == nil {
+				ended(t, s)
+			}
+			entries, err := b.db.Entries(nil)
+			if err != nil || len(entries) != 0 {
+				t.Errorf("%d records are stored, %v", len(entries), err)
+			}
+		})
+	}
+}
+
+// TestRawBytesOnTheSyncStream: what is no frame at all.
+func TestRawBytesOnTheSyncStream(t *testing.T) {
+	b := startNode(t, nil)
+	m := newHostile(t)
+	m.connect(b)
+	for _, raw := range []string{"GET / HTTP/1.1\r\n\r\n", "\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "\x00\x00\x00\x00"} {
+		s := m.open(b)
+		if _, err := io.WriteString(s, raw); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, s)
+	}
+	eventually(t, "failed sessions", func() bool { return b.ex.Stats().SyncsFailed == 3 })
+}
+
+// TestSlowLoris: a peer that says nothing, or a byte now and then, is cut, and does
+// not keep others out meanwhile.
+func TestSlowLoris(t *testing.T) {
+	a := startNode(t, nil)
+	b := startNode(t, func(o *Options) { o.FrameTimeout = 300 * time.Millisecond })
+	r := b.publish(pagerank, 1)
+	m := newHostile(t)
+	m.connect(b)
+	s := m.open(b)
+	if _, err := s.Write([]byte{0x20}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the session began", func() bool {
+		b.ex.mu.Lock()
+		defer b.ex.mu.Unlock()
+		return b.ex.inbound == 1
+	})
+	// A second stream of the same peer is not served.
+	s2 := m.open(b)
+	if frame := readFrame(t, s2); frame.GetRefusal().GetReason() != string(Busy) {
+		t.Errorf("second stream: %v", frame)
+	}
+	if err := s2.Reset(); err != nil {
+		t.Error(err)
+	}
+	a.connect(b)
+	eventually(t, "others are served", func() bool { return a.holds(r) })
+	ended(t, s)
+	eventually(t, "counted as slow", func() bool { return b.ex.Stats().Rejected[TooSlow] == 1 })
+}
+
+// TestLyingResponder: a peer that always has other fingerprints and offers ids of
+// records that it never sends does not keep a node from others.
+func TestLyingResponder(t *testing.T) {
+	m := newHostile(t)
+	m.host.SetStreamHandler(SyncProtocol, func(s network.Stream) {
+		defer s.Close()
+		var ids []commons.ID
+		for n := range 100 {
+			ids = append(ids, id(n))
+		}
+		read := func() bool {
+			for {
+				frame := new(karasuv1.SyncFrame)
+				if err := protodelim.UnmarshalFrom(byteReader{s}, frame); err != nil {
+					return false
+				}
+				if frame.GetEnd() != nil {
+					return true
+				}
+			}
+		}
+		if !read() {
+			return
+		}
+		for _, f := range []*karasuv1.SyncFrame{helloFrame(&karasuv1.SyncTopic{Topic: pagerank.String(), Count: 100, Fingerprint: make([]byte, 32)}), endFrame()} {
+			if _, err := protodelim.MarshalTo(s, f); err != nil {
+				return
+			}
+		}
+		if !read() {
+			return
+		}
+		for _, f := range []*karasuv1.SyncFrame{{Frame: &karasuv1.SyncFrame_Offer{Offer: &karasuv1.SyncOffer{Topic: pagerank.String(), Ids: packIDs(ids)}}}, endFrame()} {
+			if _, err := protodelim.MarshalTo(s, f); err != nil {
+				return
+			}
+		}
+		if !read() {
+			return
+		}
+		_, _ = protodelim.MarshalTo(s, &karasuv1.SyncFrame{Frame: &karasuv1.SyncFrame_End{End: &karasuv1.SyncEnd{More: true}}})
+	})
+	a, b := startNode(t, nil), startNode(t, nil)
+	m.connect(a)
+	syncNow(t, a) // Ends, although the liar always has more.
+	r := b.publish(pagerank, 1)
+	b.connect(a)
+	eventually(t, "the honest record", func() bool { return a.holds(r) })
+}
+
+// TestRateOfSessions: a peer that opens sessions in a row is told to wait.
+func TestRateOfSessions(t *testing.T) {
+	b := startNode(t, nil)
+	m := newHostile(t)
+	m.connect(b)
+	eventually(t, "too often", func() bool {
+		s := m.open(b)
+		send(t, s, helloFrame(), endFrame())
+		reason := readFrame(t, s).GetRefusal().GetReason()
+		if err := s.Reset(); err != nil {
+			t.Fatal(err)
+		}
+		return reason == string(TooOften)
+	})
+}
