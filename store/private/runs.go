@@ -139,18 +139,29 @@ const runIDSize = 16
 // Runs returns the runs that the filter selects, by start and then ID; unknown
 // starts come first.
 func (d *DB) Runs(ctx context.Context, f Filter) ([]model.Run, error) {
-	var runs []model.Run
-	err := d.kv.View(func(t *kv.Txn) error { return eachRun(ctx, t, f, func(r model.Run) { runs = append(runs, r) }) })
+	type stored struct {
+		id    string
+		start uint64
+		run   model.Run
+	}
+	var found []stored
+	err := d.kv.View(func(t *kv.Txn) error {
+		return eachRun(ctx, t, f, func(id []byte, r model.Run) { found = append(found, stored{string(id), order(r), r}) })
+	})
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(runs, func(a, b model.Run) int {
-		return cmp.Or(cmp.Compare(order(a), order(b)), strings.Compare(a.ID(), b.ID()))
+	slices.SortFunc(found, func(a, b stored) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), strings.Compare(a.id, b.id))
 	})
+	var runs []model.Run
+	for _, s := range found {
+		runs = append(runs, s.run)
+	}
 	return runs, nil
 }
 
-func eachRun(ctx context.Context, t *kv.Txn, f Filter, fn func(model.Run)) error {
+func eachRun(ctx context.Context, t *kv.Txn, f Filter, fn func(id []byte, r model.Run)) error {
 	job := model.NormalizeName(f.Job)
 	each := func(key, value []byte) error {
 		if err := ctx.Err(); err != nil {
@@ -161,7 +172,7 @@ func eachRun(ctx context.Context, t *kv.Txn, f Filter, fn func(model.Run)) error
 			return err
 		}
 		if (job == "" || r.Workload.Job == job) && (f.Topic == nil || r.Workload.Topic() == *f.Topic) {
-			fn(r)
+			fn(key[1:], r)
 		}
 		return nil
 	}
@@ -220,7 +231,7 @@ func (d *DB) Workloads(ctx context.Context) ([]WorkloadCount, error) {
 	counts := make(map[string]*WorkloadCount)
 	sizes := make(map[string][]float64)
 	err := d.kv.View(func(t *kv.Txn) error {
-		return eachRun(ctx, t, Filter{}, func(r model.Run) {
+		return eachRun(ctx, t, Filter{}, func(_ []byte, r model.Run) {
 			id := r.Workload.Identity()
 			c := counts[id]
 			if c == nil {

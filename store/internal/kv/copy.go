@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -59,11 +60,7 @@ func copyFile(from, to string) (err error) {
 	}
 }
 
+// allZero compares b with itself, one byte on, which runs at the speed of memory.
 func allZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
+	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
 }
