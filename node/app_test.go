@@ -1,0 +1,115 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/node"
+	"github.com/karasu-project/karasu/node/p2p"
+	"github.com/karasu-project/karasu/node/share"
+	"github.com/karasu-project/karasu/store/commons"
+)
+
+func pagerankRuns() []model.Run {
+	var runs []model.Run
+	for i := range 3 {
+		runs = append(runs, model.Run{
+			Workload:       model.Workload{Infrastructure: "aws-ec2", Framework: "spark", Algorithm: "pagerank", Job: "weekly"},
+			Configuration:  model.Configuration{MachineType: "m4.xlarge", ScaleOut: 2 + i},
+			RuntimeSeconds: 100 / float64(i+1), Outcome: model.OK,
+		})
+	}
+	return runs
+}
+
+func TestSecondDaemonIsRefused(t *testing.T) {
+	var home node.Home
+	startNode(t, "acme", func(h *node.Home, _ *node.Config) { home = *h }, node.Options{})
+	loopback := p2p.Loopback()
+	_, err := node.New(t.Context(), home, node.DefaultConfig("acme"), node.Options{Network: &loopback, NoAPI: true})
+	if !errors.Is(err, commons.ErrInUse) {
+		t.Errorf("second daemon: error %v, want %v", err, commons.ErrInUse)
+	}
+}
+
+// TestPolicyOffRetracts: what was shared is withdrawn, also at peers, once the policy
+// no longer allows it.
+func TestPolicyOffRetracts(t *testing.T) {
+	dir := t.TempDir()
+	home := node.Home{ConfigDir: dir, DataDir: dir, RuntimeDir: dir}
+	if err := home.Init("acme"); err != nil {
+		t.Fatal(err)
+	}
+	start := func(mode share.Mode) *node.App {
+		config := node.DefaultConfig("acme")
+		config.Share.Policy = mode
+		loopback := p2p.Loopback()
+		app, err := node.New(t.Context(), home, config, node.Options{Network: &loopback, NoAPI: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := app.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return app
+	}
+	reader := startNode(t, "globex", nil, node.Options{})
+	usable := func() int {
+		records, err := reader.Commons().All(func(model.Topic) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(records)
+	}
+	connect := func(app *node.App) {
+		if err := app.Network().Connect(t.Context(), reader.Network().Addrs()[0].String()+"/p2p/"+reader.Network().ID().String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	app := start(share.Both)
+	connect(app)
+	if _, _, err := app.ImportRuns(t.Context(), pagerankRuns()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the reader has summary and model", func() bool { return usable() == 2 })
+	if err := app.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	app = start(share.Off)
+	defer func() { _ = app.Stop(context.Background()) }()
+	connect(app)
+	eventually(t, "the reader has nothing usable left", func() bool { return usable() == 0 })
+}
+
+// TestPreviewIsWhatLeaves compares the preview before anything left with what a peer
+// receives.
+func TestPreviewIsWhatLeaves(t *testing.T) {
+	author := startNode(t, "acme", nil, node.Options{})
+	reader := startNode(t, "globex", nil, node.Options{})
+	if _, _, err := author.ImportRuns(t.Context(), pagerankRuns()); err != nil {
+		t.Fatal(err)
+	}
+	preview, err := author.PreviewShare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := author.Network().Connect(t.Context(), reader.Network().Addrs()[0].String()+"/p2p/"+reader.Network().ID().String()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the reader has all records", func() bool { return received(reader) == len(preview.GetRecords()) })
+	got, err := reader.Commons().All(func(model.Topic) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := map[string]string{}
+	for _, r := range got {
+		bodies[r.Key] = string(r.Body)
+	}
+	for _, p := range preview.GetRecords() {
+		if bodies[p.GetRecord().GetKey()] != string(p.GetRecord().GetBody()) {
+			t.Errorf("%s left with another body than previewed", p.GetRecord().GetKey())
+		}
+	}
+}
