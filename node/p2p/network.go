@@ -120,7 +120,8 @@ func newHost(priv crypto.PrivKey, s settings, g *gater) (host.Host, error) {
 	opts := []libp2p.Option{
 		libp2p.Identity(priv),
 		libp2p.NoListenAddrs,
-		libp2p.Transport(tcp.NewTCPTransport),
+		// With port reuse, two daemons would share one port without an error.
+		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
 		libp2p.Transport(libp2pquic.NewTransport),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Security(libp2ptls.ID, libp2ptls.New),
@@ -163,8 +164,11 @@ func (n *Network) Start(ctx context.Context) error {
 		ConnectedF:    n.onConnected,
 		DisconnectedF: n.onDisconnected,
 	})
-	if err := n.host.Network().Listen(n.settings.listen...); err != nil {
-		return fmt.Errorf("listen on %v: %w", n.settings.listen, err)
+	// One by one: given several, the library is content if one of them works.
+	for _, a := range n.settings.listen {
+		if err := n.host.Network().Listen(a); err != nil {
+			return fmt.Errorf("listen on %s: %w", a, err)
+		}
 	}
 	if err := n.startDiscovery(); err != nil {
 		return err
@@ -217,11 +221,15 @@ func (n *Network) ID() peer.ID { return n.host.ID() }
 // Addrs returns the announced addresses, each ending in /p2p/<peer id>, which is
 // what another node takes as a bootstrap peer. Empty before Start.
 func (n *Network) Addrs() []ma.Multiaddr {
-	addrs, err := peer.AddrInfoToP2pAddrs(&peer.AddrInfo{ID: n.host.ID(), Addrs: n.host.Addrs()})
-	if err != nil {
+	addrs := n.host.Addrs()
+	if len(addrs) == 0 {
 		return nil
 	}
-	return addrs
+	full, err := peer.AddrInfoToP2pAddrs(&peer.AddrInfo{ID: n.host.ID(), Addrs: addrs})
+	if err != nil {
+		return nil // Not possible: the host's id is valid.
+	}
+	return full
 }
 
 // Refused counts peers that the allowlist kept out, dials and calls together.
