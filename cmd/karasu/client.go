@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -70,7 +71,7 @@ func newClient(transport http.RoundTripper, base, where, token string) karasuv1c
 				req.Header().Set("Authorization", "Bearer "+token)
 			}
 			res, err := next(ctx, req)
-			return res, dialError(where, err)
+			return res, foreign(where, dialError(where, err))
 		}
 	}
 	return karasuv1connect.NewKarasuServiceClient(
@@ -96,4 +97,18 @@ func dialError(where string, err error) error {
 		reason = errors.New("permission denied: it belongs to another user")
 	}
 	return &unreachableError{where, reason}
+}
+
+// foreign tells a daemon that fails from something else that listens there. It
+// only chooses the words: the HTTP and connect libraries have no error to ask for.
+func foreign(where string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, sign := range []string{"malformed HTTP", "invalid content-type"} {
+		if strings.Contains(err.Error(), sign) {
+			return fmt.Errorf("what answers at %s is no Karasu daemon", where)
+		}
+	}
+	return err
 }

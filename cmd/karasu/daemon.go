@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/karasu-project/karasu/node"
+	"github.com/karasu-project/karasu/store/private"
 )
 
 // stopTimeout bounds how long a stopping daemon waits for running requests.
@@ -39,6 +40,9 @@ func (c daemonCmd) Run(a *app) error {
 	}
 	logger := c.logger(a, config.Log.Level)
 	app, err := node.New(a.ctx, h, config, node.Options{Version: version(), Logger: logger})
+	if errors.Is(err, private.ErrInUse) {
+		return fmt.Errorf("%w; does a daemon run on this home already?", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/karasu-project/karasu/node"
 	"github.com/karasu-project/karasu/optimizer/catalog"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
 
 // home returns the home that --home, $KARASU_HOME or the XDG variables name. It
@@ -35,4 +37,22 @@ func (a *app) catalog(file string) (*catalog.Catalog, error) {
 		return nil, err
 	}
 	return h.Catalog(config)
+}
+
+// notePrices says on standard error which of the shown prices are old, where they
+// matter: cost is the catalog's price times the predicted runtime.
+func (a *app) notePrices(s *karasuv1.SearchSettings, shown ...*karasuv1.Prediction) {
+	machines, err := a.catalog("")
+	if err != nil || s.GetObjective() != "cost" {
+		return // the daemon has checked its catalog; this is only a note
+	}
+	said := map[string]bool{}
+	for _, p := range shown {
+		m, err := machines.Lookup(s.GetWorkload().GetInfrastructure(), p.GetConfiguration().GetMachineType())
+		if err == nil && m.StalePrice(a.now()) && !said[m.Name] {
+			said[m.Name] = true
+			fmt.Fprintf(a.stderr, "karasu: the price of %s is of %s, more than %d days ago; a catalog file can renew it\n",
+				m.Name, m.PriceDate.Format("2006-01-02"), int(catalog.PriceLifetime.Hours()/24))
+		}
+	}
 }

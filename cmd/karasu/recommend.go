@@ -55,6 +55,7 @@ func (c recommendCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	a.notePrices(settings, res.Msg.GetPredictions()...)
 	return c.show(a, res.Msg, func(w io.Writer) {
 		printPredictions(w, res.Msg.GetPredictions())
 		if basis := res.Msg.GetBasis(); basis != "" {

@@ -2,9 +2,12 @@ package main
 
 import (
 	"errors"
+	"net"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -23,7 +26,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("KARASU_HOME", e.WorkDir+"/k")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitCode},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitCode, "ready": ready},
 	})
 }
 
@@ -44,4 +47,16 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+}
+
+// ready waits until the daemon of KARASU_HOME takes connections.
+func ready(ts *testscript.TestScript, _ bool, _ []string) {
+	socket := filepath.Join(ts.Getenv("KARASU_HOME"), "karasu.sock")
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if c, err := net.Dial("unix", socket); err == nil {
+			ts.Check(c.Close())
+			return
+		}
+	}
+	ts.Fatalf("no daemon at %s", socket)
 }

@@ -49,6 +49,7 @@ func (c searchStartCmd) Run(a *app) error {
 		return err
 	}
 	s := res.Msg.GetState()
+	a.notePrices(s.GetSettings(), s.GetNext().GetPrediction())
 	return c.show(a, res.Msg, func(w io.Writer) {
 		fmt.Fprintf(w, "Search %s: %s over %s%s.\n", clean(c.Job), describeGoal(s.GetSettings()),
 			counted(s.GetCandidates(), "configuration"), describeMethod(s.GetSettings()))

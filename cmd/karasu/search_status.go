@@ -30,7 +30,9 @@ func (c searchStatusCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.show(a, res.Msg, func(w io.Writer) { printSearch(w, res.Msg.GetState()) })
+	s := res.Msg.GetState()
+	a.notePrices(s.GetSettings(), s.GetIncumbent(), s.GetNext().GetPrediction())
+	return c.show(a, res.Msg, func(w io.Writer) { printSearch(w, s) })
 }
 
 func printSearch(w io.Writer, s *karasuv1.SearchState) {
@@ -62,5 +64,8 @@ func printSearch(w io.Writer, s *karasuv1.SearchState) {
 	}
 	printWeights(w, s.GetWeights())
 	fmt.Fprintln(w)
+	if !s.GetNext().GetStop() {
+		fmt.Fprintln(w, verdict(s.GetNext()))
+	}
 	printSuggestion(w, settings.GetWorkload().GetJob(), s.GetNext())
 }

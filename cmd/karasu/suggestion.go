@@ -20,7 +20,7 @@ func printSuggestion(w io.Writer, job string, s *karasuv1.Suggestion) {
 		return
 	}
 	if s.GetStop() {
-		fmt.Fprintf(w, "Enough: %s. If you go on:\n", clean(strings.TrimSuffix(s.GetStopReason(), ".")))
+		fmt.Fprintf(w, "%s To go on anyway:\n", verdict(s))
 	}
 	p := s.GetPrediction()
 	fmt.Fprintf(w, "Next: %s\n", configuration(p.GetConfiguration()))
@@ -41,6 +41,19 @@ func printSuggestion(w io.Writer, job string, s *karasuv1.Suggestion) {
 	}
 	fmt.Fprintf(w, "Then: karasu search report --job %s --config %s --runtime TIME (or --failed, --timeout)\n",
 		shellWord(job), configuration(p.GetConfiguration()))
+}
+
+// verdict says whether one more run is worth it.
+func verdict(s *karasuv1.Suggestion) string {
+	switch {
+	case s.GetExhausted():
+		return "Stop: every configuration has been tried."
+	case s.GetStop() && s.GetStopReason() != "":
+		return "Stop: " + clean(strings.TrimSuffix(s.GetStopReason(), ".")) + "."
+	case s.GetStop():
+		return "Stop: one more run is not expected to pay."
+	}
+	return "Go on: one more run is expected to pay."
 }
 
 // printWeights says whose knowledge a prediction rests on.

@@ -36,8 +36,8 @@ func dollars(v float64) string {
 		return "$" + humanize.CommafWithDigits(math.Round(v), 0)
 	case a >= 0.1:
 		return fmt.Sprintf("$%.2f", v)
-	case a >= 0.001:
-		return fmt.Sprintf("$%.4f", v)
+	case a >= 0.01:
+		return fmt.Sprintf("$%.3f", v)
 	case a == 0:
 		return "$0"
 	}

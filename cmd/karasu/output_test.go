@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTableLinesUp(t *testing.T) {
+	tab := newTable("NAME", ">VALUE", "NOTE")
+	tab.add("Übung", "1", "x")
+	tab.add("a", "1,000", "")
+	tab.add("日本語の名前", "20", "long\nline\x1b[31m")
+	var out bytes.Buffer
+	tab.print(&out, "empty")
+	want := "NAME    VALUE  NOTE\n" +
+		"Übung       1  x\n" +
+		"a       1,000\n" +
+		"日本語の名前     20  long�line�[31m\n"
+	if out.String() != want {
+		t.Errorf("table is\n%swant\n%s", out.String(), want)
+	}
+	out.Reset()
+	newTable("A").print(&out, "Nothing.")
+	if out.String() != "Nothing.\n" {
+		t.Errorf("an empty table is %q", out.String())
+	}
+}
+
+// A peer chooses its name; it must not steer the terminal.
+func FuzzClean(f *testing.F) {
+	f.Add("a\u202eb\x1b]0;x\a\u200b\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		c := clean(s)
+		if !utf8.ValidString(c) || strings.ContainsAny(c, "\x1b\n\r\t\a\u202e\u2066\u200f\u0085") {
+			t.Errorf("clean(%q) = %q", s, c)
+		}
+	})
+}
+
+func TestNoProgressWithoutTerminal(t *testing.T) {
+	if isTerminal(&bytes.Buffer{}) {
+		t.Error("a buffer is called a terminal")
+	}
+	f, err := os.Create(t.TempDir() + "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if isTerminal(f) {
+		t.Error("a file is called a terminal")
+	}
+}
