@@ -33,8 +33,9 @@ type Exchange struct {
 	unwatch   func()
 	// received are validated records on their way from gossip to the disk.
 	received chan *commons.Record
-	// outbound holds a token for each session that this node leads.
-	outbound chan struct{}
+	// outbound holds a token for each session that this node leads, refusing for
+	// each stream that is being told no.
+	outbound, refusing chan struct{}
 
 	// ctx ends when the exchange closes, and work counts all goroutines.
 	ctx    context.Context
@@ -70,6 +71,7 @@ func New(opts Options) (*Exchange, error) {
 		fetches:   newFetches(),
 		received:  make(chan *commons.Record, storeBatch),
 		outbound:  make(chan struct{}, maxOutbound),
+		refusing:  make(chan struct{}, maxRefusing),
 		topics:    make(map[model.Topic]*joined),
 		peers:     make(map[peer.ID]*peerState),
 	}

@@ -25,11 +25,11 @@ const (
 	maxRecordFrame = commons.MaxEnvelope + 32
 	// minRate is what a session has to move on average after its grace, in bytes a
 	// second; a peer that feeds byte by byte is cut off.
-	minRate = 8 << 10
+	minRate = 32 << 10
 	// graceFrames is the grace in frame timeouts: room for two empty turns of work
 	// on the other side.
 	graceFrames = 3
-	// maxSession bounds a session whatever it moves: 64 MiB at 112 KiB/s.
+	// maxSession bounds a session whatever it moves: 32 MiB at 55 KiB/s.
 	maxSession = 10 * time.Minute
 )
 

@@ -33,10 +33,10 @@ const (
 	TopicLimit  Reason = "topic_limit"  // a topic was not joined, as there are too many
 	StoreFailed Reason = "store_failed" // our own disk
 	// Of sync streams.
-	Protocol Reason = "protocol" // the peer broke the protocol
-	TooSlow  Reason = "too_slow" // the peer took too long
-	Busy     Reason = "busy"     // too many streams at once
-	TooOften Reason = "too_often"
+	Protocol Reason = "protocol"  // the peer broke the protocol
+	TooSlow  Reason = "too_slow"  // the peer took too long
+	Busy     Reason = "busy"      // too many streams at once
+	TooOften Reason = "too_often" // too many streams in a row
 )
 
 // Verdict is what to do with a record's sender.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -79,6 +80,18 @@ func (e *Exchange) forget(id peer.ID) {
 	}
 }
 
+// prune forgets peers that left in the middle of something.
+func (e *Exchange) prune() {
+	e.mu.Lock()
+	ids := slices.Collect(maps.Keys(e.peers))
+	e.mu.Unlock()
+	for _, id := range ids {
+		if e.opts.Host.Network().Connectedness(id) == network.NotConnected {
+			e.forget(id)
+		}
+	}
+}
+
 // schedule runs a session after a delay; one that is scheduled already serves
 // both. If unless is set, a session that ended after it makes this one superfluous.
 func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time) {
@@ -108,6 +121,7 @@ func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time) {
 // periodicLoop reconciles with a random peer now and then.
 func (e *Exchange) periodicLoop() {
 	for sleep(e.ctx, jitter(e.opts.SyncInterval)) {
+		e.prune()
 		peers := e.speakers()
 		if len(peers) > 0 {
 			e.schedule(peers[rand.IntN(len(peers))], 0, time.Time{})

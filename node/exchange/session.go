@@ -30,12 +30,15 @@ const (
 	sessionEvery = time.Second
 	// maxRounds bounds the sessions of one catch-up in a row.
 	maxRounds = 256
-	// busyWait is how long to wait for another session that fetches what this one
-	// lacks, and maxBusy how often.
-	busyWait = 250 * time.Millisecond
-	maxBusy  = 12
-	// refuseTimeout bounds telling a peer no.
+	// retryWait is how long to wait at first for another session that fetches what
+	// this one lacks, or for a peer that is busy; each time twice as long, and
+	// maxRetries times at most: 8 s in all.
+	retryWait  = 250 * time.Millisecond
+	maxRetries = 5
+	// refuseTimeout bounds telling a peer no, and maxRefusing how many are told at
+	// once; the others are just cut off.
 	refuseTimeout = 5 * time.Second
+	maxRefusing   = 16
 )
 
 // peerState is what is remembered of a peer while it is connected.
@@ -89,7 +92,13 @@ func (e *Exchange) handleStream(s network.Stream) {
 	e.mu.Unlock()
 	if reason != "" {
 		e.counters.refused(reason)
-		e.refuseStream(s, reason)
+		select {
+		case e.refusing <- struct{}{}:
+			e.refuseStream(s, reason)
+			release(e.refusing)
+		default:
+			_ = s.Reset()
+		}
 		return
 	}
 	defer func() {
@@ -182,21 +191,19 @@ func (e *Exchange) syncWith(ctx context.Context, id peer.ID) error {
 		return err
 	}
 	defer release(st.outbound)
-	busy := 0
+	retries := 0
 	for range maxRounds {
 		res, err := e.session(ctx, id)
 		switch {
-		case err != nil:
+		case err == nil && res.More && res.Stored+res.Sent > 0:
+			continue
+		case err == nil && res.Busy == 0, err != nil && !errors.Is(err, ErrRefused), retries == maxRetries:
 			return err
-		case res.More && res.Stored+res.Sent > 0:
-		case res.Busy > 0 && busy < maxBusy:
-			busy++
-			if !sleep(ctx, busyWait) {
-				return ctx.Err()
-			}
-		default:
-			return nil
 		}
+		if !sleep(ctx, jitter(retryWait<<retries)) {
+			return ctx.Err()
+		}
+		retries++
 	}
 	return nil
 }

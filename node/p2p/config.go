@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/peer"
 	ma "github.com/multiformats/go-multiaddr"
 )
@@ -86,6 +87,14 @@ type Config struct {
 	RedialInterval, DiscoveryInterval time.Duration
 	// Limits bound what the network may use.
 	Limits Limits
+	// Scoring turns on the gossip layer's peer scores, for open networks. Nil is off.
+	Scoring *Scoring
+}
+
+// Scoring is how peers are scored. Both fields are needed.
+type Scoring struct {
+	Params     *pubsub.PeerScoreParams
+	Thresholds *pubsub.PeerScoreThresholds
 }
 
 // Limits bound what the network may use. Zero fields take the defaults.

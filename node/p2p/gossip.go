@@ -17,8 +17,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// Settings of the gossip layer. docs and DESIGN say why; in short: meshes are
-// small, messages are rare and precious, so history is long and publishing floods.
+// Settings of the gossip layer. Meshes are small and messages are rare and
+// precious, so history is long and publishing floods.
 const (
 	meshDegree     = 6
 	meshDegreeLow  = 5
@@ -47,12 +47,12 @@ const (
 )
 
 // newGossip builds the gossip layer. It ends when ctx does.
-func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, logger *slog.Logger) (*pubsub.PubSub, error) {
+func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, scoring *Scoring, logger *slog.Logger) (*pubsub.PubSub, error) {
 	params := pubsub.DefaultGossipSubParams()
 	params.D, params.Dlo, params.Dhi = meshDegree, meshDegreeLow, meshDegreeHigh
 	params.HistoryLength, params.HistoryGossip = historyLength, historyGossip
 
-	ps, err := pubsub.NewGossipSub(ctx, h,
+	opts := []pubsub.Option{
 		pubsub.WithGossipSubParams(params),
 		pubsub.WithFloodPublish(true),
 		pubsub.WithSeenMessagesTTL(seenTTL),
@@ -60,13 +60,17 @@ func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, log
 		pubsub.WithPeerOutboundQueueSize(outboundQueue),
 		pubsub.WithValidateQueueSize(validateQueue),
 		pubsub.WithValidateThrottle(validateThrottle),
-		pubsub.WithMaxMessageSize(MaxMessage+rpcOverhead),
+		pubsub.WithMaxMessageSize(MaxMessage + rpcOverhead),
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
 		pubsub.WithMessageIdFn(messageID),
 		pubsub.WithSubscriptionFilter(filter),
 		pubsub.WithLogger(logger),
 		pubsub.WithRPCLogger(slog.New(slog.DiscardHandler)),
-	)
+	}
+	if scoring != nil {
+		opts = append(opts, pubsub.WithPeerScore(scoring.Params, scoring.Thresholds))
+	}
+	ps, err := pubsub.NewGossipSub(ctx, h, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("gossip layer: %w", err)
 	}

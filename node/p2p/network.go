@@ -99,7 +99,7 @@ func New(ctx context.Context, priv crypto.PrivKey, cfg Config, logger *slog.Logg
 		return nil, err
 	}
 	n.ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if n.gossip, err = newGossip(n.ctx, n.host, n.filter, n.logger.With("layer", "gossip")); err != nil {
+	if n.gossip, err = newGossip(n.ctx, n.host, n.filter, s.Scoring, n.logger.With("layer", "gossip")); err != nil {
 		n.cancel()
 		return nil, errors.Join(err, n.host.Close())
 	}

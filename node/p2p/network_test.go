@@ -273,6 +273,17 @@ func TestRendezvous(t *testing.T) {
 	}
 }
 
+// TestFoundPeerIsDialled stands in for multicast DNS, which would leave loopback.
+func TestFoundPeerIsDialled(t *testing.T) {
+	a, b := start(t, newKey(t), nil), start(t, newKey(t), nil)
+	f := found{a}
+	f.HandlePeerFound(peer.AddrInfo{ID: a.ID(), Addrs: a.host.Addrs()})
+	f.HandlePeerFound(peer.AddrInfo{ID: b.ID(), Addrs: b.host.Addrs()})
+	if !connected(a, b) {
+		t.Error("a peer that was found is not dialled")
+	}
+}
+
 func TestLifecycle(t *testing.T) {
 	n, err := New(t.Context(), newKey(t), Loopback(), nil)
 	if err != nil {

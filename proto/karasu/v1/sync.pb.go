@@ -581,7 +581,7 @@ func (x *SyncEnd) GetMore() bool {
 // SyncRefusal ends the session in place of an answer.
 type SyncRefusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One of "busy" and "rate".
+	// One of "busy", "too_often" and "greylisted".
 	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
