@@ -49,6 +49,9 @@ func Open(dir, kind string, opts Options) (*DB, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("store: making %s: %w", dir, err)
 	}
+	if err := verify(dir); err != nil {
+		return nil, err
+	}
 	b, err := openBadger(dir, opts.badger(dir))
 	if err != nil {
 		return nil, err
@@ -58,6 +61,25 @@ func Open(dir, kind string, opts Options) (*DB, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	return d, nil
+}
+
+// verify refuses a database with damaged tables, unless it is in use.
+func verify(dir string) error {
+	unlock, err := lockShared(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var damage []error
+	if _, err := tableDamage(dir, func(name string, err error) {
+		damage = append(damage, fmt.Errorf("%w: %s in %s: %w; restore a backup, or move the directory away to start anew", ErrCorrupt, name, dir, err))
+	}); err != nil {
+		return err
+	}
+	if len(damage) > 0 {
+		return damage[0]
+	}
+	return nil
 }
 
 func openBadger(dir string, o badger.Options) (*badger.DB, error) {

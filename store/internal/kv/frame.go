@@ -7,8 +7,8 @@ import (
 	"hash/crc32"
 )
 
-// ErrCorrupt is wrapped by errors about a value that is not what was written.
-var ErrCorrupt = errors.New("store: damaged value")
+// ErrCorrupt is wrapped by errors about stored bytes that are not what was written.
+var ErrCorrupt = errors.New("store: damaged data")
 
 // A stored value is a frame: one byte of version, the CRC-32C (big endian) of key
 // and payload, the payload. Badger checks its blocks; this check also covers its

@@ -69,6 +69,14 @@ func Fsck(dir, kind string, each func(r *Report, key, payload []byte), done func
 	if err := checkLogs(dir, rep); err != nil {
 		return nil, err
 	}
+	inLogs := rep.Bad
+	unnamed, err := tableDamage(dir, func(name string, err error) { rep.Problemf("%s: %v", name, err) })
+	if err != nil {
+		return nil, err
+	}
+	if rep.Bad > inLogs {
+		return rep, nil // Badger would not survive opening it
+	}
 	tmp, err := os.MkdirTemp("", "karasu-fsck-")
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
@@ -85,6 +93,9 @@ func Fsck(dir, kind string, each func(r *Report, key, payload []byte), done func
 	rep.read(b, each)
 	if err := b.Close(); err != nil {
 		rep.Problemf("cannot be closed: %v", err)
+	}
+	if rep.CleanShutdown && len(unnamed) > 0 {
+		rep.Problemf("the manifest lacks tables that are there: %s", strings.Join(unnamed, ", "))
 	}
 	if done != nil && rep.Kind == kind {
 		done(rep)
@@ -110,9 +121,6 @@ func (r *Report) read(b *badger.DB, each func(r *Report, key, payload []byte)) {
 			r.Problemf("cannot be read: panic: %v", p)
 		}
 	}()
-	if err := b.VerifyChecksum(); err != nil {
-		r.Problemf("checksums of tables: %v", err)
-	}
 	kind, clean := "", false
 	err := b.View(func(txn *badger.Txn) error {
 		t := &Txn{txn}

@@ -74,7 +74,8 @@ func (o Options) badger(dir string) badger.Options {
 		WithValueLogFileSize(ValueLogFileSize).
 		WithBlockCacheSize(o.BlockCache).
 		WithIndexCacheSize(o.IndexCache).
-		WithChecksumVerificationMode(options.OnTableAndBlockRead).
+		// Whole tables are verified before: see tableDamage.
+		WithChecksumVerificationMode(options.OnBlockRead).
 		WithVerifyValueChecksum(true).
 		WithNumCompactors(2).
 		WithMetricsEnabled(false).
