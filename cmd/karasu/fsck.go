@@ -1,7 +1,112 @@
 package main
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
 
-type fsckCmd struct{}
+	"github.com/karasu-project/karasu/store/commons"
+	"github.com/karasu-project/karasu/store/private"
+)
 
-func (fsckCmd) Run(a *app) error { return errors.New("not yet") }
+type fsckCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Help implements kong's interface for examples.
+func (fsckCmd) Help() string {
+	return `Reads every byte of both databases, verifies every signature and changes nothing.
+Exit code 0 means that all is sound, 1 that something is wrong.
+
+Example:
+
+  karasu fsck --home /var/lib/karasu`
+}
+
+// checked is the JSON form of one database's report.
+type checked struct {
+	Database      string   `json:"database"`
+	Dir           string   `json:"dir"`
+	OK            bool     `json:"ok"`
+	CleanShutdown bool     `json:"clean_shutdown"`
+	Keys          int      `json:"keys"`
+	Bytes         int64    `json:"bytes"`
+	CutOffBytes   int64    `json:"cut_off_bytes"`
+	Bad           int      `json:"bad"`
+	Problems      []string `json:"problems"`
+}
+
+// Run checks both databases of a home.
+func (c fsckCmd) Run(a *app) error {
+	h, err := a.home()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(h.ConfigFile()); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no home at %s; name one with --home or KARASU_HOME", h.ConfigDir)
+	}
+	bad := 0
+	reports := []checked{}
+	for _, db := range []struct {
+		name, dir string
+		fsck      func(string) (*private.Report, error)
+	}{{"private", h.PrivateDir(), private.Fsck}, {"commons", h.CommonsDir(), commons.Fsck}} {
+		r, err := db.fsck(db.dir)
+		switch {
+		case errors.Is(err, private.ErrNoDatabase):
+			// A home whose daemon has never run.
+			continue
+		case errors.Is(err, private.ErrInUse):
+			return fmt.Errorf("%w; stop the daemon first", err)
+		case err != nil:
+			return err
+		}
+		bad += r.Bad
+		problems := r.Problems
+		if problems == nil {
+			problems = []string{}
+		}
+		reports = append(reports, checked{db.name, db.dir, r.OK(), r.CleanShutdown, r.Keys, r.Bytes, r.CutOff, r.Bad, problems})
+	}
+	if c.JSON {
+		err = writeJSON(a.stdout, reports)
+	} else {
+		err = printChecked(a.stdout, reports)
+	}
+	if err != nil {
+		return err
+	}
+	if bad > 0 {
+		return fmt.Errorf("%s found; restore the home from a backup, or move the database away and import again", counted(bad, "problem"))
+	}
+	return nil
+}
+
+func printChecked(w io.Writer, reports []checked) error {
+	if len(reports) == 0 {
+		_, err := fmt.Fprintln(w, "There is no database yet.")
+		return err
+	}
+	for _, r := range reports {
+		state := "sound"
+		if !r.OK {
+			state = counted(r.Bad, "problem")
+		}
+		fmt.Fprintf(w, "%s: %s, %s, %s", r.Database, state, counted(r.Keys, "key"), size(float64(r.Bytes)))
+		if !r.CleanShutdown {
+			fmt.Fprint(w, ", not closed in order")
+		}
+		if r.CutOffBytes > 0 {
+			fmt.Fprintf(w, ", %s cut off by a crash will be dropped", size(float64(r.CutOffBytes)))
+		}
+		fmt.Fprintln(w)
+		for _, p := range r.Problems {
+			fmt.Fprintf(w, "  %s\n", clean(p))
+		}
+		if more := r.Bad - len(r.Problems); more > 0 {
+			fmt.Fprintf(w, "  and %d more\n", more)
+		}
+	}
+	return nil
+}
