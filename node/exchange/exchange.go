@@ -225,4 +225,8 @@ func (e *Exchange) Stats() Stats {
 	return s
 }
 
+// Greylisted lists the peers from which nothing is taken at the moment, as they
+// sent too much that is their own fault.
+func (e *Exchange) Greylisted() []peer.ID { return e.greylist.all(e.opts.Now()) }
+
 func compareTopics(a, b model.Topic) int { return cmp.Compare(a.String(), b.String()) }

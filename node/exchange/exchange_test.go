@@ -142,6 +142,50 @@ func TestPublishRefusesWhatOthersWould(t *testing.T) {
 	}
 }
 
+// TestRetractionReachesLateJoiners: what was withdrawn is not used by a node that
+// only ever met a third one.
+func TestRetractionReachesLateJoiners(t *testing.T) {
+	a, b := startNode(t, nil), startNode(t, nil)
+	a.connect(b)
+	r := a.publish(pagerank, 1)
+	eventually(t, "record at B", func() bool { return b.holds(r) })
+	gone := seal(t, a.key, pagerank, 1, func(r *karasuv1.Record) {
+		r.Kind, r.Body, r.Revision = karasuv1.RecordKind_RECORD_KIND_RETRACTION, nil, 2
+	})
+	if err := a.ex.Publish(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "retraction at B", func() bool { return b.holds(gone) })
+	a.stop()
+	c := startNode(t, nil)
+	// C has the record from long ago.
+	if _, err := c.db.Put(t.Context(), r, false); err != nil {
+		t.Fatal(err)
+	}
+	c.connect(b)
+	eventually(t, "retraction at C", func() bool { return c.holds(gone) })
+	if used, err := c.db.ByTopic(pagerank); err != nil || len(used) != 0 {
+		t.Errorf("%d records are used, %v", len(used), err)
+	}
+}
+
+// TestHealedPartition: what both sides wrote meanwhile is everywhere at the end.
+func TestHealedPartition(t *testing.T) {
+	nodes := []*node{startNode(t, nil), startNode(t, nil), startNode(t, nil), startNode(t, nil)}
+	nodes[0].connect(nodes[1])
+	nodes[2].connect(nodes[3])
+	var all []*commons.Record
+	for i := range 20 {
+		for _, n := range nodes {
+			all = append(all, n.publish(pagerank, i))
+		}
+	}
+	nodes[1].connect(nodes[2])
+	for i, n := range nodes {
+		eventually(t, fmt.Sprintf("node %d holds all", i), func() bool { return n.holds(all...) })
+	}
+}
+
 // TestTapSeesAllThatIsSent is what a privacy test builds on.
 func TestTapSeesAllThatIsSent(t *testing.T) {
 	var (

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -59,6 +60,20 @@ func (g *greylist) listed(id peer.ID, now time.Time) bool {
 	defer g.mu.Unlock()
 	o := g.peers[id]
 	return o != nil && o.offences >= maxOffences && now.Sub(o.since) <= greylistTime
+}
+
+// all lists the peers on the list.
+func (g *greylist) all(now time.Time) []peer.ID {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []peer.ID
+	for id, o := range g.peers {
+		if o.offences >= maxOffences && now.Sub(o.since) <= greylistTime {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // evict makes room: what is over, or else anyone. The caller holds the lock.

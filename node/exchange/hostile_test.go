@@ -17,6 +17,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/record"
 	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/karasu-project/karasu/model"
@@ -226,6 +227,9 @@ func TestFloodOfForgeries(t *testing.T) {
 	if n := b.ex.Stats().Rejected[Malformed]; n < maxOffences {
 		t.Errorf("greylisted after %d", n)
 	}
+	if got := b.ex.Greylisted(); len(got) != 1 || got[0] != m.host.ID() {
+		t.Errorf("greylisted: %v", got)
+	}
 	// It gets no sync session either.
 	s := m.open(b)
 	defer s.Reset() //nolint:errcheck
@@ -271,6 +275,66 @@ func TestFloodOfValidRecords(t *testing.T) {
 	}
 	after := a.publish(pagerank, 1)
 	eventually(t, "an honest record passes", func() bool { return b.holds(after) })
+}
+
+// TestEquivocation: two bodies under one revision are both kept as proof and not
+// used, by every node; more of them are not kept.
+func TestEquivocation(t *testing.T) {
+	a, b := startNode(t, nil), startNode(t, nil)
+	a.connect(b)
+	first := a.publish(pagerank, 0)
+	eventually(t, "B takes part", func() bool { return b.holds(first) && len(b.ex.Topics()) == 1 })
+	m := newHostile(t)
+	m.connect(b)
+	tp := m.join(pagerank.String(), b)
+	for i := range 5 {
+		m.publish(tp, seal(t, m.key, pagerank, 1, func(r *karasuv1.Record) {
+			other := draft(t, pagerank, 1, nil)
+			var s karasuv1.RunSummary
+			if err := proto.Unmarshal(other.GetBody(), &s); err != nil {
+				t.Fatal(err)
+			}
+			s.Configurations[0].OkRuns = uint32(i + 1) //nolint:gosec // small
+			body, err := proto.Marshal(&s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Body = body
+		}).Envelope)
+	}
+	for _, n := range []*node{a, b} {
+		eventually(t, "the equivocation is known", func() bool {
+			return n.db.Authors()[m.host.ID()].Equivocations == 1
+		})
+		if held := n.db.Authors()[m.host.ID()].Records; held != 2 {
+			t.Errorf("%d of five bodies are kept, want two as proof", held)
+		}
+		if used, err := n.db.ByTopic(pagerank); err != nil || len(used) != 1 {
+			t.Errorf("%d records are used, %v", len(used), err)
+		}
+	}
+}
+
+// TestEnvelopeInOtherBytes: anybody can add to an envelope what no signature
+// covers. That makes another message, but no other record.
+func TestEnvelopeInOtherBytes(t *testing.T) {
+	a, b := startNode(t, nil), startNode(t, nil)
+	a.connect(b)
+	genuine := a.publish(pagerank, 0)
+	eventually(t, "B takes part", func() bool { return b.holds(genuine) && len(b.ex.Topics()) == 1 })
+	m := newHostile(t)
+	m.connect(b)
+	tp := m.join(pagerank.String(), b)
+	// Field 100, varint 1.
+	m.publish(tp, append(bytes.Clone(genuine.Envelope), 0xa0, 0x06, 0x01))
+	eventually(t, "padding is refused", func() bool { return b.ex.Stats().Rejected[Malformed] > 0 })
+	// The first field behind the others.
+	_, _, n := protowire.ConsumeField(genuine.Envelope)
+	m.publish(tp, append(bytes.Clone(genuine.Envelope[n:]), genuine.Envelope[:n]...))
+	eventually(t, "known by its id", func() bool { return b.ex.Stats().Rejected[Duplicate] > 0 })
+	if r, err := b.db.Get(genuine.ID); err != nil || !bytes.Equal(r.Envelope, genuine.Envelope) {
+		t.Errorf("what is held has changed: %v", err)
+	}
 }
 
 // TestManyTopics: names of topics cost a peer nothing to invent, and us nothing to
