@@ -147,11 +147,9 @@ func (a *App) networkConfig() p2p.Config {
 	if a.options.Network != nil {
 		return *a.options.Network
 	}
-	n := a.config.Network
-	return p2p.Config{
-		Version: a.options.Version, Listen: n.Listen, Announce: n.Announce, Bootstrap: n.Bootstrap,
-		MDNS: n.MDNS, DHT: n.DHT, Allowlist: n.Allow, GoodPeersPath: a.home.PeersFile(),
-	}
+	c := a.config.network()
+	c.Version, c.GoodPeersPath = a.options.Version, a.home.PeersFile()
+	return c
 }
 
 // Start brings the node up: network, exchange, background work, and the API last,
@@ -159,7 +157,7 @@ func (a *App) networkConfig() p2p.Config {
 func (a *App) Start(ctx context.Context) error {
 	a.started = time.Now()
 	if err := a.network.Start(ctx); err != nil {
-		return err
+		return fmt.Errorf("%w; network.listen in config.toml says where to listen", err)
 	}
 	if err := a.exchange.Start(ctx); err != nil {
 		return err

@@ -39,7 +39,7 @@ func TestSecondDaemonIsRefused(t *testing.T) {
 func TestPolicyOffRetracts(t *testing.T) {
 	dir := t.TempDir()
 	home := node.Home{ConfigDir: dir, DataDir: dir, RuntimeDir: dir}
-	if err := home.Init("acme"); err != nil {
+	if err := home.Init("acme", node.InitOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	start := func(mode share.Mode) *node.App {

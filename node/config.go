@@ -13,6 +13,7 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/node/exchange"
+	"github.com/karasu-project/karasu/node/p2p"
 	"github.com/karasu-project/karasu/node/share"
 )
 
@@ -35,7 +36,7 @@ type Config struct {
 
 // NetworkConfig says how to reach other organisations.
 type NetworkConfig struct {
-	// Listen has multiaddrs; empty is the default of the p2p package.
+	// Listen has multiaddrs; every one has to work.
 	Listen []string `toml:"listen"`
 	// Announce has the multiaddrs that others should dial instead of those listened on.
 	Announce []string `toml:"announce"`
@@ -102,13 +103,22 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
+// DefaultListen is where a daemon listens unless told otherwise: a fixed port, so
+// that others can be told where to find it.
+func DefaultListen() []string {
+	return []string{"/ip4/0.0.0.0/tcp/4747", "/ip4/0.0.0.0/udp/4747/quic-v1"}
+}
+
 // DefaultConfig returns the configuration of a home whose file sets nothing else.
 func DefaultConfig(organisation string) Config {
 	policy := share.DefaultPolicy()
 	return Config{
 		Organisation: organisation,
-		Network:      NetworkConfig{MDNS: true, DHT: true, Subscribe: []string{"*/*/*"}, SyncInterval: Duration(exchange.DefaultSyncInterval)},
-		Share:        ShareConfig{Policy: policy.Mode, MinimumRuns: policy.MinimumRuns, ValidFor: Duration(policy.ValidFor)},
+		Network: NetworkConfig{
+			Listen: DefaultListen(), MDNS: true, DHT: true,
+			Subscribe: []string{"*/*/*"}, SyncInterval: Duration(exchange.DefaultSyncInterval),
+		},
+		Share: ShareConfig{Policy: policy.Mode, MinimumRuns: policy.MinimumRuns, ValidFor: Duration(policy.ValidFor)},
 	}
 }
 
@@ -145,6 +155,12 @@ func (c Config) Validate() error {
 	if err := validateOrganisation(c.Organisation); err != nil {
 		return err
 	}
+	if len(c.Network.Listen) == 0 {
+		return errors.New("network.listen is empty; leave it out for the default")
+	}
+	if err := c.network().Validate(); err != nil {
+		return err
+	}
 	if _, err := exchange.ParsePatterns(c.Network.Subscribe); err != nil {
 		return fmt.Errorf("network.subscribe: %w", err)
 	}
@@ -153,6 +169,14 @@ func (c Config) Validate() error {
 	}
 	_, err := c.policy()
 	return err
+}
+
+func (c Config) network() p2p.Config {
+	n := c.Network
+	return p2p.Config{
+		Listen: n.Listen, Announce: n.Announce, Bootstrap: n.Bootstrap,
+		MDNS: n.MDNS, DHT: n.DHT, Allowlist: n.Allow,
+	}
 }
 
 func (c Config) policy() (share.Policy, error) {
@@ -182,42 +206,4 @@ func validateOrganisation(s string) error {
 		return errors.New("organisation holds a control character or is not valid UTF-8")
 	}
 	return nil
-}
-
-func defaultConfigFile(organisation string) string {
-	return fmt.Sprintf(`# Karasu's configuration. What is commented out shows the default.
-
-# Display name that peers see.
-organisation = %q
-
-[network]
-# listen = ["/ip4/0.0.0.0/tcp/4747", "/ip4/0.0.0.0/udp/4747/quic-v1"]
-# announce = []          # addresses that others should dial instead
-# bootstrap = []         # e.g. ["/dns4/karasu.example.org/tcp/4747/p2p/12D3KooW..."]
-# mdns = true            # find peers on the local network
-# dht = true             # find peers through other peers
-# allow = []             # peer ids; if any, nobody else may connect
-# subscribe = ["*/*/*"]  # <infrastructure>/<framework>/<algorithm>
-# sync_interval = "30s"
-
-[share]
-# policy = "both"            # off, summaries, models, both
-# minimum_runs = 3           # of a workload, before anything of it leaves
-# absolute_runtimes = false  # false: only the shape leaves, not the seconds
-# epsilon = 0.0              # above 0: Laplace noise of scale ln 2 / epsilon
-# valid_for = "180d"
-#
-# [[share.topic]]            # the first pattern that matches counts
-# pattern = "aws-ec2/spark/*"
-# policy = "off"
-
-[catalog]
-# file = "machines.toml"     # overrides and extends the built-in machine types
-
-[api]
-# tcp = "127.0.0.1:7747"     # besides the unix socket; needs the token in api.token
-
-[log]
-# level = "INFO"             # DEBUG, INFO, WARN, ERROR
-`, organisation)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
+
+	"github.com/karasu-project/karasu/node/p2p"
 )
 
 // Errors of a home.
@@ -79,8 +81,11 @@ func (h Home) Socket() string       { return filepath.Join(h.RuntimeDir, "karasu
 // Init creates the home of a new organisation: folders of mode 0700, a new Ed25519
 // identity and a commented configuration. It wraps [ErrHomeExists] and then changes
 // nothing.
-func (h Home) Init(organisation string) error {
+func (h Home) Init(organisation string, o InitOptions) error {
 	if err := validateOrganisation(organisation); err != nil {
+		return err
+	}
+	if err := (p2p.Config{Listen: o.Listen, Bootstrap: o.Bootstrap}).Validate(); err != nil {
 		return err
 	}
 	for _, f := range []string{h.ConfigFile(), h.IdentityFile()} {
@@ -104,7 +109,7 @@ func (h Home) Init(organisation string) error {
 	if err := writeNew(h.IdentityFile(), raw); err != nil {
 		return fmt.Errorf("write identity: %w", err)
 	}
-	if err := writeNew(h.ConfigFile(), []byte(defaultConfigFile(organisation))); err != nil {
+	if err := writeNew(h.ConfigFile(), []byte(configFile(organisation, o))); err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
 	return nil

@@ -57,7 +57,7 @@ func TestInitMakesAPrivateHomeOnce(t *testing.T) {
 	if _, err := node.LoadConfig(home); !errors.Is(err, node.ErrNoHome) {
 		t.Errorf("before init: error %v, want %v", err, node.ErrNoHome)
 	}
-	if err := home.Init(`Acme "Big" Data`); err != nil {
+	if err := home.Init(`Acme "Big" Data`, node.InitOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]os.FileMode{dir: 0o700, home.IdentityFile(): 0o600, home.ConfigFile(): 0o600} {
@@ -69,7 +69,7 @@ func TestInitMakesAPrivateHomeOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := home.Init("again"); !errors.Is(err, node.ErrHomeExists) {
+	if err := home.Init("again", node.InitOptions{}); !errors.Is(err, node.ErrHomeExists) {
 		t.Errorf("second init: error %v, want %v", err, node.ErrHomeExists)
 	}
 	again, err := home.Identity()

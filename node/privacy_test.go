@@ -49,7 +49,7 @@ func startNode(t *testing.T, name string, change func(*node.Home, *node.Config),
 	t.Helper()
 	dir := t.TempDir()
 	home := node.Home{ConfigDir: dir, DataDir: dir, RuntimeDir: dir}
-	if err := home.Init(name); err != nil {
+	if err := home.Init(name, node.InitOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	config := node.DefaultConfig(name)

@@ -3,10 +3,15 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/karasu-project/karasu/node"
 )
 
 type initCmd struct {
-	Org string `help:"Name of the organisation that peers will see." placeholder:"NAME" required:""`
+	Org       string   `help:"Name of the organisation that peers will see." placeholder:"NAME" required:""`
+	Listen    []string `help:"Address to listen on, as a multiaddr. Default: TCP and QUIC on port 4747." placeholder:"ADDR"`
+	Bootstrap []string `help:"A peer to dial: multiaddr that ends in /p2p/<peer id>, as karasu status prints it." placeholder:"ADDR"`
+	Local     bool     `help:"Do not look for peers on the local network and through others; dial only --bootstrap."`
 }
 
 // Help implements kong's interface for examples.
@@ -16,7 +21,8 @@ func (initCmd) Help() string {
 Examples:
 
   karasu init --org acme
-  karasu init --org acme --home /var/lib/karasu`
+  karasu init --org acme --home /var/lib/karasu
+  karasu init --org acme --local --listen /ip4/127.0.0.1/tcp/4748`
 }
 
 // Run creates a home.
@@ -28,7 +34,7 @@ func (c initCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Init(c.Org); err != nil {
+	if err := h.Init(c.Org, node.InitOptions{Listen: c.Listen, Bootstrap: c.Bootstrap, Local: c.Local}); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "Created the home of %s.\n  configuration  %s\n  identity       %s\n  data           %s\nNext: karasu daemon\n",

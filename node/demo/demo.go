@@ -175,7 +175,7 @@ func open(ctx context.Context, dir, name string, mode share.Mode, runs []model.R
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
-	if err := home.Init(name); err != nil {
+	if err := home.Init(name, node.InitOptions{}); err != nil {
 		return nil, err
 	}
 	config := node.DefaultConfig(name)

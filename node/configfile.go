@@ -1,0 +1,75 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+)
+
+// InitOptions are what a new home's configuration starts with. The zero value
+// leaves every default.
+type InitOptions struct {
+	// Listen and Bootstrap are multiaddrs.
+	Listen, Bootstrap []string
+	// Local keeps discovery off: no mDNS and no DHT, only bootstrap peers.
+	Local bool
+}
+
+// configFile writes a configuration in which the defaults stand as comments.
+func configFile(organisation string, o InitOptions) string {
+	listen, bootstrap := "# listen = "+tomlList(DefaultListen()), "# bootstrap = []"
+	if len(o.Listen) > 0 {
+		listen = "listen = " + tomlList(o.Listen)
+	}
+	if len(o.Bootstrap) > 0 {
+		bootstrap = "bootstrap = " + tomlList(o.Bootstrap)
+	}
+	discovery := "# mdns = true            # find peers on the local network\n# dht = true             # find peers through other peers"
+	if o.Local {
+		discovery = "mdns = false             # find peers on the local network\ndht = false              # find peers through other peers"
+	}
+	return fmt.Sprintf(template, organisation, listen, bootstrap, discovery)
+}
+
+func tomlList(items []string) string {
+	quoted := make([]string, len(items))
+	for i, s := range items {
+		quoted[i] = fmt.Sprintf("%q", s)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+const template = `# Karasu's configuration. What is commented out shows the default.
+
+# Display name that peers see.
+organisation = %q
+
+[network]
+%s
+# announce = []          # addresses that others should dial instead
+# Peers to dial, e.g. ["/dns4/karasu.example.org/tcp/4747/p2p/12D3KooW..."]
+%s
+%s
+# allow = []             # peer ids; if any, nobody else may connect
+# subscribe = ["*/*/*"]  # <infrastructure>/<framework>/<algorithm>
+# sync_interval = "30s"
+
+[share]
+# policy = "both"            # off, summaries, models, both
+# minimum_runs = 3           # of a workload, before anything of it leaves
+# absolute_runtimes = false  # false: only the shape leaves, not the seconds
+# epsilon = 0.0              # above 0: Laplace noise of scale ln 2 / epsilon
+# valid_for = "180d"
+#
+# [[share.topic]]            # the first pattern that matches counts
+# pattern = "aws-ec2/spark/*"
+# policy = "off"
+
+[catalog]
+# file = "machines.toml"     # overrides and extends the built-in machine types
+
+[api]
+# tcp = "127.0.0.1:7747"     # besides the unix socket; needs the token in api.token
+
+[log]
+# level = "INFO"             # DEBUG, INFO, WARN, ERROR
+`
