@@ -15,6 +15,22 @@ const (
 	MaxDimensions = 16
 )
 
+// maxCoordinate bounds inputs in size; features are logarithms.
+const maxCoordinate = 1e3
+
+// bounds of a number, both ends included.
+type bounds struct{ min, max float64 }
+
+func (b bounds) clamp(v float64) float64 { return min(max(v, b.min), b.max) }
+
+var (
+	inputBounds  = bounds{-maxCoordinate, maxCoordinate}
+	targetBounds = bounds{-50, 50}
+	lengthBounds = bounds{1e-3, 1e4}
+	signalBounds = bounds{1e-3, 1e2}
+	noiseBounds  = bounds{1e-4, 1e2}
+)
+
 // Family names the only model that [Weights] describe, and its feature encoding.
 const Family = "gp-matern52-ard/1"
 
@@ -50,15 +66,15 @@ func (w *Weights) Validate() error {
 		return fmt.Errorf("%w: %d length scales, want %d", ErrWeights, len(w.LengthScales), d)
 	}
 	for _, c := range []struct {
-		name     string
-		values   []float64
-		min, max float64
+		name   string
+		values []float64
+		bounds
 	}{
-		{"input", w.Inputs, -1e3, 1e3},
-		{"target", w.Targets, -50, 50},
-		{"length scale", w.LengthScales, 1e-3, 1e4},
-		{"signal sd", []float64{w.SignalSD}, 1e-3, 1e2},
-		{"noise sd", []float64{w.NoiseSD}, 1e-4, 1e2},
+		{"input", w.Inputs, inputBounds},
+		{"target", w.Targets, targetBounds},
+		{"length scale", w.LengthScales, lengthBounds},
+		{"signal sd", []float64{w.SignalSD}, signalBounds},
+		{"noise sd", []float64{w.NoiseSD}, noiseBounds},
 	} {
 		for _, v := range c.values {
 			if math.IsNaN(v) || v < c.min || v > c.max {
@@ -67,4 +83,41 @@ func (w *Weights) Validate() error {
 		}
 	}
 	return nil
+}
+
+// Weights returns the process in its shared form. Offset and scale are not part of
+// it: they say how long the workload takes.
+func (g *GP) Weights() *Weights {
+	w := g.weights()
+	w.Inputs = append([]float64(nil), w.Inputs...)
+	w.Targets = append([]float64(nil), w.Targets...)
+	w.LengthScales = append([]float64(nil), w.LengthScales...)
+	return w
+}
+
+// weights shares memory with g.
+func (g *GP) weights() *Weights {
+	return &Weights{
+		Dimensions: g.d, Inputs: g.x, Targets: g.y,
+		LengthScales: g.h.LengthScales, SignalSD: g.h.SignalSD, NoiseSD: g.h.NoiseSD,
+	}
+}
+
+// FromWeights returns the process that the weights describe, with offset 0 and
+// scale 1. Targets that are not standardised, as no honest peer sends them, are
+// standardised. It copies the weights. It wraps [ErrWeights], and never panics,
+// whoever made them.
+func FromWeights(w *Weights) (*GP, error) {
+	if w == nil {
+		return nil, fmt.Errorf("%w: none", ErrWeights)
+	}
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	h := Hyperparameters{LengthScales: w.LengthScales, SignalSD: w.SignalSD, NoiseSD: w.NoiseSD}
+	g, err := Condition(w.Inputs, w.Dimensions, w.Targets, h)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrWeights, err)
+	}
+	return g.Standardised(), nil
 }
