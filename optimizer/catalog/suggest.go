@@ -13,6 +13,15 @@ const maxSuggestions = 3
 // to a mistyped one by edit distance, at most three that are equally near. A name that
 // differs in more than a third of its letters is not offered.
 func (c *Catalog) Suggest(infrastructure, name string) []string {
+	var names []string
+	for _, m := range c.MachineTypes(infrastructure) {
+		names = append(names, m.Name)
+	}
+	return nearest(name, names)
+}
+
+// nearest returns the names that are nearest to a mistyped one, as Suggest does.
+func nearest(name string, names []string) []string {
 	name = strings.ToLower(strings.TrimSpace(clip(name)))
 	limit := max(1, len(name)/3)
 	type near struct {
@@ -20,9 +29,9 @@ func (c *Catalog) Suggest(infrastructure, name string) []string {
 		distance int
 	}
 	var found []near
-	for _, m := range c.MachineTypes(infrastructure) {
-		if d := editDistance(name, strings.ToLower(m.Name)); d <= limit {
-			found = append(found, near{m.Name, d})
+	for _, n := range names {
+		if d := editDistance(name, strings.ToLower(n)); d <= limit {
+			found = append(found, near{n, d})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b near) int {
