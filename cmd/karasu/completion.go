@@ -133,7 +133,7 @@ _karasu() {
 	fmt.Fprint(w, `  esac
   compadd -- $options || _files
 }
-compdef _karasu karasu
+if [ "$funcstack[1]" = "_karasu" ]; then _karasu "$@"; else compdef _karasu karasu; fi
 `)
 }
 
@@ -152,11 +152,11 @@ function __karasu_words
   switch "$before[-1]"
 `, strings.ReplaceAll(quoted(nodes), "|", " "))
 	for _, v := range values {
-		fmt.Fprintf(w, "    case %s\n      string split ' ' \"%s\"\n      return\n", v.after, strings.Join(v.words, " "))
+		fmt.Fprintf(w, "    case %s\n      string split -- ' ' \"%s\"\n      return\n", v.after, strings.Join(v.words, " "))
 	}
 	fmt.Fprint(w, "  end\n  switch \"$path\"\n")
 	for _, n := range nodes {
-		fmt.Fprintf(w, "    case \"%s\"\n      string split ' ' \"%s\"\n", n.after, strings.Join(n.words, " "))
+		fmt.Fprintf(w, "    case \"%s\"\n      string split -- ' ' \"%s\"\n", n.after, strings.Join(n.words, " "))
 	}
 	fmt.Fprint(w, `  end
 end

@@ -72,6 +72,7 @@ func TestSearchStatus(t *testing.T) {
 	})
 	t.Run("none valid", func(t *testing.T) {
 		state.Steps, state.Incumbent, state.Next.Stop = state.Steps[:2], nil, false
+		state.Next.StopReason = "no valid run yet"
 		state.Hint = "none of 2 runs was completed"
 		stdout, _, _ := karasu(env, "search", "status", "--job", "j")
 		golden(t, "testdata/search_status_none.golden", stdout)

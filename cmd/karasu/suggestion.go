@@ -53,6 +53,9 @@ func verdict(s *karasuv1.Suggestion) string {
 	case s.GetStop():
 		return "Stop: one more run is not expected to pay."
 	}
+	if s.GetStopReason() != "" {
+		return "Go on: " + clean(strings.TrimSuffix(s.GetStopReason(), ".")) + "."
+	}
 	return "Go on: one more run is expected to pay."
 }
 
