@@ -35,7 +35,7 @@ func ModelKey(pseudonym string) string { return pseudonym + "/model" }
 func EncodeSummary(s model.Summary) *karasuv1.RunSummary {
 	m := &karasuv1.RunSummary{
 		Workload:       s.Pseudonym,
-		InputSizeLog2:  uint32(s.InputSizeLog2), //nolint:gosec // validated to be 0..60
+		InputSizeLog2:  uint32(s.InputSizeLog2),
 		Configurations: make([]*karasuv1.ConfigurationSummary, 0, len(s.Points)),
 		NoiseScale:     s.NoiseScale,
 	}
@@ -44,9 +44,9 @@ func EncodeSummary(s model.Summary) *karasuv1.RunSummary {
 	}
 	for _, p := range s.Points {
 		m.Configurations = append(m.Configurations, &karasuv1.ConfigurationSummary{
-			MachineType: p.Configuration.MachineType, ScaleOut: uint32(p.Configuration.ScaleOut), //nolint:gosec // validated
+			MachineType: p.Configuration.MachineType, ScaleOut: uint32(p.Configuration.ScaleOut),
 			Vcpus: p.Resources.VCPUs, MemoryGib: p.Resources.MemoryGiB, LogRuntime: p.LogRuntime,
-			OkRuns: uint32(p.OK), FailedRuns: uint32(p.Failed), TimeoutRuns: uint32(p.Timeout), //nolint:gosec // validated
+			OkRuns: uint32(p.OK), FailedRuns: uint32(p.Failed), TimeoutRuns: uint32(p.Timeout),
 			Metrics: measure.ToProto(p.Metrics),
 		})
 	}
@@ -86,7 +86,7 @@ func DecodeSummary(r *Record) (model.Summary, error) {
 func EncodeModel(pseudonym string, inputSizeLog2 int, w *gp.Weights) *karasuv1.SupportModel {
 	return &karasuv1.SupportModel{
 		Workload: pseudonym, Family: gp.Family,
-		InputSizeLog2: uint32(inputSizeLog2), Dimensions: uint32(w.Dimensions), //nolint:gosec // small and positive
+		InputSizeLog2: uint32(inputSizeLog2), Dimensions: uint32(w.Dimensions),
 		Inputs: w.Inputs, Targets: w.Targets, LengthScales: w.LengthScales,
 		SignalSd: w.SignalSD, NoiseSd: w.NoiseSD,
 	}

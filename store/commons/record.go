@@ -226,9 +226,15 @@ func check(w *karasuv1.Record) (model.Topic, error) {
 }
 
 func validKey(s string) bool {
-	return s != "" && len(s) <= MaxKey && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '/')
-	})
+	if s == "" || len(s) > MaxKey {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.-/", rune(c)) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkOrganisation allows what can be printed on one line without changing how

@@ -23,7 +23,7 @@ var ErrProblem = errors.New("cannot be imported")
 
 // Source yields the runs of one file or service.
 type Source interface {
-	// Runs yields validated, normalized runs in the source's order. In place of a
+	// Runs yields validated, normalised runs in the source's order. In place of a
 	// run that cannot be used it yields a [*Problem] and goes on. Any other error
 	// is about the source as a whole and is the last that it yields. A source is
 	// read once.
@@ -31,6 +31,8 @@ type Source interface {
 }
 
 // Problem says where and why something cannot be imported.
+//
+//nolint:errname // it is one problem of a report, and an error on the way there
 type Problem struct {
 	// File is the source's name; empty is unknown.
 	File string
@@ -73,10 +75,10 @@ type Report struct {
 // Err returns nil where there were no problems, and otherwise an error that
 // counts them and names the first. It wraps [ErrProblem].
 func (r *Report) Err() error {
-	switch {
-	case r.Bad == 0:
+	switch r.Bad {
+	case 0:
 		return nil
-	case r.Bad == 1:
+	case 1:
 		return r.Problems[0]
 	}
 	return fmt.Errorf("%w (and %d more)", r.Problems[0], r.Bad-1)

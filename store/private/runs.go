@@ -63,7 +63,7 @@ func (d *DB) AddRuns(ctx context.Context, runs []model.Run) (added, unchanged in
 	return added, len(runs) - added, nil
 }
 
-// validate returns the runs normalized.
+// validate returns the runs normalised.
 func validate(runs []model.Run) ([]model.Run, error) {
 	if len(runs) > MaxBatch {
 		return nil, fmt.Errorf("%w: %d runs at once, at most %d", ErrTooLarge, len(runs), MaxBatch)

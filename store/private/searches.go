@@ -18,7 +18,7 @@ const MaxSearch = 1 << 20
 
 // PutSearch stores a search under its job's name, in place of the one before, and
 // with it runs (such as the one just reported), all or nothing. The workload is
-// stored normalized. The error wraps model.ErrInvalid or [ErrTooLarge].
+// stored normalised. The error wraps model.ErrInvalid or [ErrTooLarge].
 func (d *DB) PutSearch(ctx context.Context, s *karasuv1.Search, runs ...model.Run) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (d *DB) PutSearch(ctx context.Context, s *karasuv1.Search, runs ...model.Ru
 	return nil
 }
 
-// checkSearch returns a copy with the workload normalized and the runs checked.
+// checkSearch returns a copy with the workload normalised and the runs checked.
 func checkSearch(s *karasuv1.Search) (*karasuv1.Search, error) {
 	w, err := wire.ToWorkload(s.GetSettings().GetWorkload())
 	if err != nil {

@@ -28,7 +28,7 @@ func FromRun(r model.Run) *karasuv1.Run {
 	}
 }
 
-// ToRun returns the validated run of a message, its workload normalized. The
+// ToRun returns the validated run of a message, its workload normalised. The
 // message's ID is ignored: it follows from the rest. Errors wrap model.ErrInvalid.
 func ToRun(m *karasuv1.Run) (model.Run, error) {
 	w, err := ToWorkload(m.GetWorkload())
@@ -61,7 +61,7 @@ func FromWorkload(w model.Workload) *karasuv1.Workload {
 	}
 }
 
-// ToWorkload returns the normalized and validated workload of a message. Its job
+// ToWorkload returns the normalised and validated workload of a message. Its job
 // may be empty. Errors wrap model.ErrInvalid.
 func ToWorkload(m *karasuv1.Workload) (model.Workload, error) {
 	w := model.Workload{
@@ -76,7 +76,7 @@ func ToWorkload(m *karasuv1.Workload) (model.Workload, error) {
 
 // FromConfiguration returns the message of a configuration.
 func FromConfiguration(c model.Configuration) *karasuv1.Configuration {
-	return &karasuv1.Configuration{MachineType: c.MachineType, ScaleOut: uint32(c.ScaleOut)} //nolint:gosec // at most model.MaxScaleOut
+	return &karasuv1.Configuration{MachineType: c.MachineType, ScaleOut: uint32(c.ScaleOut)}
 }
 
 // ToConfiguration returns the validated configuration of a message. Errors wrap

@@ -18,7 +18,7 @@ const (
 	// measurement stopped runs, and failed below. The job is
 	// framework/algorithm/dataset.
 	PresetScout = "scout"
-	// PresetNone recognizes no known table.
+	// PresetNone recognises no known table.
 	PresetNone = "none"
 )
 
@@ -35,6 +35,7 @@ type Column struct {
 
 // Columns returns the documented columns.
 func Columns() []Column {
+	//nolint:prealloc // a list to be read
 	cols := []Column{
 		{"infrastructure", true, "where it ran, a slug such as aws-ec2"},
 		{"framework", true, "a slug such as spark"},
@@ -141,8 +142,10 @@ func (p *plan) place(names []string, mapping map[string]string, known map[string
 func (p *plan) complete(names []string) error {
 	var missing []string
 	for _, c := range Columns() {
-		_, given := p.at[c.Name]
-		if _, has := p.defaults[c.Name]; c.Required && !given && !has && !(c.Name == "job" && p.preset == PresetScout) {
+		_, inFile := p.at[c.Name]
+		_, byDefault := p.defaults[c.Name]
+		derived := c.Name == "job" && p.preset == PresetScout
+		if c.Required && !inFile && !byDefault && !derived {
 			missing = append(missing, c.Name)
 		}
 	}
@@ -184,9 +187,10 @@ func lowerKeys(mapping, defaults map[string]string) (map[string]string, map[stri
 }
 
 func columnList() string {
-	var names []string
-	for _, c := range Columns() {
-		names = append(names, c.Name)
+	columns := Columns()
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
 	}
 	return strings.Join(names, ", ")
 }

@@ -4,7 +4,7 @@
 // Commas, semicolons or tabs separate, whichever the header holds; a byte order
 // mark, CRLF line ends, quoted separators and a missing last line end are fine.
 // Columns that this package does not know are ignored. The public scout table is
-// recognized by its header ([PresetScout]).
+// recognised by its header ([PresetScout]).
 package runtable
 
 import (
@@ -51,8 +51,8 @@ type Options struct {
 	Map map[string]string
 	// Defaults give the value of documented columns that the file does not have.
 	Defaults map[string]string
-	// Preset is "" to recognize a known table by its header, [PresetScout], or
-	// [PresetNone] to recognize none.
+	// Preset is "" to recognise a known table by its header, [PresetScout], or
+	// [PresetNone] to recognise none.
 	Preset string
 	// CheckMachine is asked about every machine type; its error is the problem
 	// that is reported. Nil accepts all.
@@ -93,7 +93,7 @@ func New(r io.Reader, opts Options) *Table { return &Table{r: r, opts: opts} }
 // Ignored returns the columns that were not used, once the table has been read.
 func (t *Table) Ignored() []string { return t.ignored }
 
-// Preset returns the preset that was used or recognized, once the table has been read.
+// Preset returns the preset that was used or recognised, once the table has been read.
 func (t *Table) Preset() string { return t.preset }
 
 // Runs implements [ingest.Source]. Errors about the whole table name the file and

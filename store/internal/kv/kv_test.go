@@ -310,7 +310,7 @@ func TestFsckFindsDamage(t *testing.T) {
 		{"last byte of a log", "*.mem", true, func(t *testing.T, b []byte) []byte { b[at(t, b, "value-49")] ^= 1; return b }, "damaged"},
 		{"byte in a table", "*.sst", false, func(_ *testing.T, b []byte) []byte { b[len(b)/3] ^= 1; return b }, ".sst: "},
 		{"table cut", "*.sst", false, func(_ *testing.T, b []byte) []byte { return b[:len(b)/2] }, ".sst: "},
-		{"table emptied", "*.sst", false, func(_ *testing.T, b []byte) []byte { return nil }, ".sst: "},
+		{"table emptied", "*.sst", false, func(*testing.T, []byte) []byte { return nil }, ".sst: "},
 		{"byte in the manifest", "MANIFEST", false, func(_ *testing.T, b []byte) []byte { b[len(b)-2] ^= 1; return b }, "MANIFEST: "},
 		{"manifest cut", "MANIFEST", false, func(_ *testing.T, b []byte) []byte { return b[:len(b)-2] }, "kind"},
 	} {

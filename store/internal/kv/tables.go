@@ -34,7 +34,7 @@ func tableDamage(dir string, bad func(name string, err error)) (unnamed []string
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	manifest, _, err := badger.ReplayManifestFile(f, 0, Options{}.withDefaults().badger(dir))
 	if err != nil {
 		bad(badger.ManifestFilename, err)

@@ -99,7 +99,7 @@ func readSparse(file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	var out []byte
 	buf := make([]byte, copyBlock)
 	zeros := 0
