@@ -1,0 +1,103 @@
+package search
+
+import (
+	"math"
+
+	"github.com/karasu-project/karasu/model/ensemble"
+)
+
+const (
+	// tail is what lies outside Low and High on each side.
+	tail = 0.1
+	// visibleWeight is a hypothesis' weight below which it is left out of
+	// quantiles, which are for people.
+	visibleWeight = 1e-3
+	// quantileTolerance is of a log runtime: 0.1%.
+	quantileTolerance = 1e-3
+)
+
+// predictions describe one more run on each candidate, its noise included.
+func predictions(m *ensemble.Mixture, improvement []float64, logTarget, noiseSD float64) []Prediction {
+	out := make([]Prediction, len(improvement))
+	for i := range out {
+		mean, variance := m.Moments(i)
+		q := marginal(m, i, noiseSD*noiseSD)
+		p := &out[i]
+		p.LogMean, p.LogSD = mean, math.Sqrt(variance+noiseSD*noiseSD)
+		p.RuntimeSeconds = seconds(q.quantile(.5))
+		p.LowSeconds, p.HighSeconds = seconds(q.quantile(tail)), seconds(q.quantile(1-tail))
+		p.MeetsTarget, p.Acquisition = 1, improvement[i]
+		if !math.IsInf(logTarget, 1) {
+			p.MeetsTarget = q.cdf(logTarget)
+		}
+	}
+	return out
+}
+
+// normalMixture is a univariate mixture.
+type normalMixture struct{ weight, mean, sd []float64 }
+
+// marginal is the mixture at a candidate, without its negligible parts.
+func marginal(m *ensemble.Mixture, candidate int, noiseVar float64) *normalMixture {
+	q, total := &normalMixture{}, 0.
+	for h, w := range m.Weight {
+		if w >= visibleWeight {
+			q.weight = append(q.weight, w)
+			q.mean = append(q.mean, m.Mean[h][candidate])
+			q.sd = append(q.sd, math.Sqrt(m.Variance[h][candidate]+noiseVar))
+			total += w
+		}
+	}
+	if len(q.weight) == 0 { // more than 1/visibleWeight hypotheses, all equal
+		mean, variance := m.Moments(candidate)
+		return &normalMixture{[]float64{1}, []float64{mean}, []float64{math.Sqrt(variance + noiseVar)}}
+	}
+	for k := range q.weight {
+		q.weight[k] /= total
+	}
+	return q
+}
+
+func (q *normalMixture) cdf(y float64) float64 {
+	sum := 0.
+	for k, w := range q.weight {
+		sum += w * ensemble.NormalCDF((y-q.mean[k])/q.sd[k])
+	}
+	return min(sum, 1)
+}
+
+func (q *normalMixture) pdf(y float64) float64 {
+	sum := 0.
+	for k, w := range q.weight {
+		sum += w * ensemble.NormalPDF((y-q.mean[k])/q.sd[k]) / q.sd[k]
+	}
+	return sum
+}
+
+// quantile inverts cdf by Newton steps inside a bracket that bisection shrinks
+// where a step would leave it.
+func (q *normalMixture) quantile(p float64) float64 {
+	lo, hi, mean := math.Inf(1), math.Inf(-1), 0.
+	for k, w := range q.weight {
+		lo, hi = min(lo, q.mean[k]-8*q.sd[k]), max(hi, q.mean[k]+8*q.sd[k])
+		mean += w * q.mean[k]
+	}
+	y := mean
+	for range 60 {
+		excess := q.cdf(y) - p
+		if excess > 0 {
+			hi = y
+		} else {
+			lo = y
+		}
+		next := y - excess/q.pdf(y)
+		if !(next > lo && next < hi) {
+			next = lo + (hi-lo)/2
+		}
+		if math.Abs(next-y) < quantileTolerance {
+			return next
+		}
+		y = next
+	}
+	return y
+}
