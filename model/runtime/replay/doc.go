@@ -1,0 +1,18 @@
+// Package replay measures runtime models on tables of runs, each with several
+// scale-outs and repeats in many contexts, by the protocols of the literature:
+//
+//   - c3o-full and c3o-filtered: Bellamy's cross-context evaluation (arXiv
+//     2107.13921, section IV-C): every context in turn is the target; the history is
+//     all other contexts of the algorithm, or only those that share neither machine
+//     type nor input size nor any argument that varies; n runs of the target are
+//     known; the other scale-outs are predicted, inside (interpolation) or outside
+//     (extrapolation) of the range of the known ones.
+//   - bell: the same in another environment, which the history knows nothing of
+//     (section IV-D).
+//   - c3o-splits and c3o-points: C3O's own evaluation: random training shares
+//     of 90%, or so many random training points, of all medians of an algorithm.
+//
+// Errors are of individual repeats, except for C3O's protocol, which is on medians.
+// All figures are deterministic for a seed, on any number of cores, except for those
+// in seconds.
+package replay

@@ -1,0 +1,116 @@
+package structured
+
+import (
+	"math"
+
+	"github.com/karasu-project/karasu/model/runtime"
+)
+
+const (
+	// priorFamily is the weight of the local family before any run where the history
+	// knows the environment: insurance against contexts that are like no other.
+	priorFamily = .05
+	// gateNoise is the noise sd in the evidence that moves this weight: only errors
+	// beyond 20% speak against other contexts.
+	gateNoise = .2
+	// gateRuns are the scale-outs from which on the shape can speak.
+	gateRuns = 2
+	// In an environment that the history does not know, levels do not transfer. Up
+	// to foreignRuns runs the shape does help a little.
+	foreignTransfer = .3
+	foreignRuns     = 1
+	// intervalScale times the posterior standard deviation is the scale of Student's
+	// t with intervalFreedom degrees of freedom: posterior variances cover what could
+	// happen in a context like no other, most contexts are like another. Then 80%
+	// intervals are ±0.8 posterior standard deviations.
+	intervalScale   = .5
+	intervalFreedom = 3.1
+)
+
+// Condition implements [predict.Target].
+func (t *target) Condition(runs []predict.Observation) (predict.Predictor, error) {
+	if err := predict.ValidateRuns(runs); err != nil {
+		return nil, err
+	}
+	s := predict.Summarise(runs)
+	p := &predictor{}
+	var err error
+	if p.transfer, err = t.condition(s); err != nil {
+		return nil, err
+	}
+	if t.g.options.NoFamily {
+		return p, nil
+	}
+	if p.family, err = newFamily(s); err != nil {
+		return nil, err
+	}
+	if p.share, err = t.familyShare(s); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// familyShare returns the weight of the family given the runs.
+func (t *target) familyShare(runs []predict.Summary) (float64, error) {
+	if t.foreign {
+		if len(runs) <= foreignRuns && len(t.g.blocks) > 0 {
+			return 1 - foreignTransfer, nil
+		}
+		return 1, nil
+	}
+	if len(runs) < gateRuns {
+		return 0, nil
+	}
+	transfer, err := shapeEvidence(runs, t.evidence)
+	if err != nil {
+		return 0, err
+	}
+	local, err := shapeEvidence(runs, familyEvidence)
+	if err != nil {
+		return 0, err
+	}
+	return softmax([]float64{transfer + math.Log(1-priorFamily), local + math.Log(priorFamily)})[1], nil
+}
+
+// shapeEvidence is the log density of the runs given one of them, in the mean over
+// which one. The level of the runs is left out of the comparison that way: a context
+// that is slower than expected throughout is no reason to distrust the shape that
+// others have, and the family's shape is no better.
+func shapeEvidence(runs []predict.Summary, evidence func([]predict.Summary, float64) (float64, error)) (float64, error) {
+	const extra = gateNoise * gateNoise
+	all, err := evidence(runs, extra)
+	if err != nil {
+		return 0, err
+	}
+	for i := range runs {
+		one, err := evidence(runs[i:i+1], extra)
+		if err != nil {
+			return 0, err
+		}
+		all -= one / float64(len(runs))
+	}
+	return all, nil
+}
+
+// predictor mixes transfer and family. It is safe for concurrent use.
+type predictor struct {
+	transfer *transfer
+	family   family
+	// share is the weight of the family.
+	share float64
+}
+
+// Predict implements [predict.Predictor].
+func (p *predictor) Predict(scaleOut int) (predict.Distribution, error) {
+	if err := predict.ValidateScaleOut(scaleOut); err != nil {
+		return predict.Distribution{}, err
+	}
+	mean, variance := p.transfer.predict(scaleOut)
+	if p.share > 0 {
+		m, v := p.family.predict(scaleOut)
+		d := m - mean
+		variance = (1-p.share)*variance + p.share*v + p.share*(1-p.share)*d*d
+		mean += p.share * d
+	}
+	return predict.NewDistribution(mean, intervalScale*math.Sqrt(variance), intervalFreedom)
+}
