@@ -63,17 +63,21 @@ func (m *Evidence) Evaluate(p *Problem, observed []Observation) (*Evaluation, er
 	defer release()
 	mixture := conditioned.Predict()
 
-	improvement := expectedImprovement(mixture, incumbentObjective(s, config.LevelMean, mixture), s.logTarget, s.offset, s.known)
+	answers := s.answers(mixture, m.params.NoiseSD)
+	improvement, pareto := s.improvement(mixture, answers, config.LevelMean, m.params.NoiseSD)
 	for i := range improvement {
 		improvement[i] *= s.history.success[i]
 	}
 	e := &Evaluation{
-		Predictions: predictions(mixture, improvement, s.logTarget, m.params.NoiseSD),
+		Predictions: predictions(mixture, improvement, s.limit, m.params.NoiseSD),
 		Weights:     shares(mixture, len(p.Supports), config.supports),
-		Incumbent:   s.incumbent,
+		Incumbent:   s.bestAnswer(answers),
 		Next:        argmaxOpen(s, improvement, mixture),
 	}
-	decideStop(e, s)
+	if decideStop(e, s); pareto != nil {
+		e.Front = s.observedFront(answers)
+		pareto.decideStop(e, s)
+	}
 	return e, nil
 }
 
@@ -152,14 +156,12 @@ func supportTrace(s *model.Summary, target model.Topic, noiseSD float64) (ensemb
 }
 
 // incumbentObjective is the log objective to improve on: the smallest posterior
-// mean over observed valid candidates, or what a run at the target on the worst
+// mean over the answers so far, or what a run at the target on the worst
 // candidate would take, and more, where there is none.
-func incumbentObjective(s *state, level float64, m *ensemble.Mixture) float64 {
+func incumbentObjective(s *state, level float64, m *ensemble.Mixture, answers []int) float64 {
 	best := math.Inf(1)
-	for i := range s.history.points {
-		if pt := &s.history.points[i]; pt.candidate >= 0 && s.known[pt.candidate] && pt.meets(s.logTarget) {
-			best = min(best, m.MeanAt(pt.candidate)+s.offset[pt.candidate])
-		}
+	for _, c := range answers {
+		best = min(best, m.MeanAt(c)+s.offset[c])
 	}
 	if !math.IsInf(best, 1) {
 		return best
@@ -167,10 +169,10 @@ func incumbentObjective(s *state, level float64, m *ensemble.Mixture) float64 {
 	worst := math.Inf(-1)
 	for i, known := range s.known {
 		if known {
-			worst = max(worst, s.offset[i])
+			worst = max(worst, s.offset[i]+min(level, s.limit[i]))
 		}
 	}
-	return worst + level + headroom
+	return worst + headroom
 }
 
 // argmaxOpen returns the open candidate of largest improvement, the lowest index

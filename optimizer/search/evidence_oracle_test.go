@@ -37,14 +37,18 @@ func newOracleSearch(t *testing.T, c ensemble.Config, usd []float64, target floa
 
 func (s *oracleSearch) ask() (next int, improvement float64, m *ensemble.Mixture) {
 	m = s.e.Predict()
-	st := &state{history: &history{}, offset: s.offset, known: s.known, logTarget: s.logTarget, open: make([]bool, len(s.seen))}
+	st := &state{problem: &Problem{}, history: &history{}, offset: s.offset, known: s.known, logTarget: s.logTarget, open: make([]bool, len(s.seen))}
 	for _, i := range s.valid {
 		st.history.points = append(st.history.points, point{candidate: i, logRuntime: math.Inf(-1)})
 	}
 	for i, seen := range s.seen {
 		st.open[i] = !seen
 	}
-	ei := expectedImprovement(m, incumbentObjective(st, s.logTarget, m), s.logTarget, s.offset, s.known)
+	for range s.seen {
+		st.limit = append(st.limit, s.logTarget)
+	}
+	answers := st.answers(m, runNoiseSD)
+	ei := expectedImprovement(m, incumbentObjective(st, s.logTarget, m, answers), st.limit, s.offset, s.known)
 	best := -1
 	for i := range ei {
 		if !s.seen[i] && (best < 0 || ei[i] > ei[best]) {

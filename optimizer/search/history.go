@@ -55,9 +55,9 @@ type point struct {
 	timedOut bool
 }
 
-// meets says whether the point is a valid answer under a target in log seconds
+// meets says whether the point is a valid answer under a limit in log seconds
 // (+Inf for none).
-func (p *point) meets(logTarget float64) bool { return !p.timedOut && p.logRuntime <= logTarget }
+func (p *point) meets(limit float64) bool { return !p.timedOut && p.logRuntime <= limit }
 
 // newHistory aggregates observations in the order they were made. It refuses
 // runtimes that are not finite and positive ([model.ErrInvalid]).

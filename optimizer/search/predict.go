@@ -17,7 +17,7 @@ const (
 )
 
 // predictions describe one more run on each candidate, its noise included.
-func predictions(m *ensemble.Mixture, improvement []float64, logTarget, noiseSD float64) []Prediction {
+func predictions(m *ensemble.Mixture, improvement, limit []float64, noiseSD float64) []Prediction {
 	out := make([]Prediction, len(improvement))
 	for i := range out {
 		mean, variance := m.Moments(i)
@@ -27,8 +27,8 @@ func predictions(m *ensemble.Mixture, improvement []float64, logTarget, noiseSD 
 		p.RuntimeSeconds = seconds(q.quantile(.5))
 		p.LowSeconds, p.HighSeconds = seconds(q.quantile(tail)), seconds(q.quantile(1-tail))
 		p.MeetsTarget, p.Acquisition = 1, improvement[i]
-		if !math.IsInf(logTarget, 1) {
-			p.MeetsTarget = q.cdf(logTarget)
+		if !math.IsInf(limit[i], 1) {
+			p.MeetsTarget = q.cdf(limit[i])
 		}
 	}
 	return out

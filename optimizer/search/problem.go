@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/karasu-project/karasu/model"
 )
@@ -11,7 +12,7 @@ import (
 // hypothesis, so thousands are fine; far more is a mistake in a catalog filter.
 const MaxCandidates = 5000
 
-// Validate checks the candidates, the objective and the target. Supports are
+// Validate checks the candidates, the objectives and the limits. Supports are
 // checked where they are used: a bad one must not stop a search.
 func (p *Problem) Validate() error {
 	switch {
@@ -23,8 +24,22 @@ func (p *Problem) Validate() error {
 		return fmt.Errorf("target %s is negative: %w", p.Target, model.ErrInvalid)
 	case math.IsNaN(p.InputBytes) || p.InputBytes < 0 || p.InputBytes > model.MaxInputBytes:
 		return fmt.Errorf("input size %g bytes: %w", p.InputBytes, model.ErrInvalid)
-	case !p.Objective.Valid():
-		return fmt.Errorf("objective %q: %w", p.Objective, ErrUnknownObjective)
+	case math.IsNaN(p.BudgetUSD) || p.BudgetUSD < 0 || math.IsInf(p.BudgetUSD, 0):
+		return fmt.Errorf("budget of %g USD: %w", p.BudgetUSD, model.ErrInvalid)
+	case p.Confidence != 0 && !(p.Confidence >= .5 && p.Confidence < 1):
+		return fmt.Errorf("confidence must be at least 0.5 and below 1: %g: %w", p.Confidence, model.ErrInvalid)
+	case p.Confidence != 0 && p.Target == 0 && p.BudgetUSD == 0:
+		return fmt.Errorf("a confidence needs a target or a budget to be confident of: %w", model.ErrInvalid)
+	case len(p.Objectives) == 1 || len(p.Objectives) > MaxObjectives:
+		return fmt.Errorf("a Pareto search has 2 to %d objectives, not %d: %w", MaxObjectives, len(p.Objectives), model.ErrInvalid)
+	}
+	for i, o := range p.objectives() {
+		if !o.Valid() {
+			return fmt.Errorf("objective %q: %w", o, ErrUnknownObjective)
+		}
+		if slices.Contains(p.objectives()[:i], o) {
+			return fmt.Errorf("objective %s appears twice: %w", o, model.ErrInvalid)
+		}
 	}
 	seen := make(map[model.Configuration]bool, len(p.Candidates))
 	for _, c := range p.Candidates {

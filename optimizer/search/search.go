@@ -25,6 +25,11 @@ var (
 	ErrUnknownPrice = errors.New("no candidate has a known price")
 	// ErrUnknownPower means that the objective needs a power figure that no candidate has.
 	ErrUnknownPower = errors.New("no candidate has known watts")
+	// ErrUnknownGrid means that the objective needs a grid's carbon intensity that no
+	// candidate has.
+	ErrUnknownGrid = errors.New("no candidate has a known grid intensity; name a region")
+	// ErrUnsupported means that the method cannot do what the problem asks for.
+	ErrUnsupported = errors.New("unsupported by the method")
 	// ErrUnknownObjective means that the objective is none of those of this package.
 	ErrUnknownObjective = errors.New("unknown objective")
 )
@@ -37,6 +42,7 @@ const (
 	Cost    Objective = "cost"    // USD
 	Runtime Objective = "runtime" // seconds
 	Energy  Objective = "energy"  // Wh
+	Carbon  Objective = "carbon"  // g CO2e
 )
 
 // Candidate is a configuration that may be tried, with what the catalog knows.
@@ -48,6 +54,11 @@ type Candidate struct {
 	USDPerHour float64
 	// IdleWatts and FullWatts are the power of one node; 0 is unknown.
 	IdleWatts, FullWatts float64
+	// Utilisation of its CPUs by the workload, in [0, 1]: where between idle and full
+	// power a node runs. 0 is unknown.
+	Utilisation float64
+	// GramsPerKWh is the CO2 equivalent of the grid that it draws from; 0 is unknown.
+	GramsPerKWh float64
 }
 
 // Support is another workload's shape, from a peer or from the own history.
@@ -65,8 +76,16 @@ type Problem struct {
 	Topic      model.Topic
 	Candidates []Candidate
 	Objective  Objective
+	// Objectives are two or three of a Pareto search, which Objective then has no
+	// part in; the first of them is the one that an incumbent is best at.
+	Objectives []Objective
 	// Target is the runtime that a run must not exceed; 0 is none.
 	Target time.Duration
+	// BudgetUSD is the cost that a run must not exceed; 0 is none.
+	BudgetUSD float64
+	// Confidence is the probability of staying within target and budget from which
+	// on a configuration is an answer, in [0.5, 1). 0 takes a run's word for it.
+	Confidence float64
 	// InputBytes of the target workload; 0 is unknown.
 	InputBytes float64
 	// Supports are ignored by methods that search alone.
@@ -91,9 +110,11 @@ type Prediction struct {
 	LogMean, LogSD float64
 	// RuntimeSeconds is the median; Low and High bound the central 80%.
 	RuntimeSeconds, LowSeconds, HighSeconds float64
-	// MeetsTarget is the probability of a runtime within the target; 1 without one.
+	// MeetsTarget is the probability of a runtime within the target and of a cost
+	// within the budget; 1 without both.
 	MeetsTarget float64
-	// Acquisition is the criterion's value, in natural-log units of the objective.
+	// Acquisition is the criterion's value, in natural-log units of the objective;
+	// of a Pareto search, the product of them over objectives.
 	Acquisition float64
 }
 
@@ -115,6 +136,9 @@ type Evaluation struct {
 	Next int
 	// Incumbent is the index of the best valid candidate observed; -1 where none is.
 	Incumbent int
+	// Front are the valid candidates observed that no other one is better than in
+	// every objective, by rising first objective. Of a Pareto search only.
+	Front []int
 	// Stop is true where one more run is not expected to pay; Reason says why.
 	Stop   bool
 	Reason string

@@ -1,0 +1,95 @@
+package search
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/karasu-project/karasu/model/ensemble"
+)
+
+// logLimits returns, a candidate, ln of the longest runtime in seconds within the
+// target and the budget; +Inf without both. Cost is linear in the runtime, so a
+// budget is a bound on the runtime of each candidate. Without a known price a run
+// is never known to be within a budget: known is cleared there.
+// The error is [ErrUnknownPrice] where a budget leaves no candidate.
+func logLimits(p *Problem, known []bool) ([]float64, error) {
+	limit := make([]float64, len(p.Candidates))
+	found := false
+	for i := range p.Candidates {
+		limit[i] = p.logTarget()
+		if p.BudgetUSD > 0 {
+			offset, ok := p.Candidates[i].LogOffset(Cost)
+			known[i] = known[i] && ok
+			limit[i] = min(limit[i], math.Log(p.BudgetUSD)-offset)
+		}
+		found = found || known[i]
+	}
+	if !found {
+		return nil, ErrUnknownPrice
+	}
+	return limit, nil
+}
+
+// needsEvidence is the error of methods that cannot search for several objectives
+// or weigh how sure they are.
+func needsEvidence(p *Problem, method string) error {
+	switch {
+	case len(p.Objectives) > 0:
+		return unsupported(method, "takes one objective; use the method evidence for several")
+	case p.BudgetUSD > 0:
+		return unsupported(method, "takes no budget; use the method evidence")
+	case p.Confidence > 0:
+		return unsupported(method, "takes no confidence; use the method evidence")
+	}
+	return nil
+}
+
+func unsupported(method, what string) error {
+	return fmt.Errorf("%s %s: %w", method, what, ErrUnsupported)
+}
+
+// confidenceMargin is how far below its limit, in nats, a posterior mean must lie
+// after a run for the candidate to be an answer at the problem's confidence: the
+// quantile times the deviation of one more run. That deviation is at most sqrt(2)
+// times that of one run, once there is one: that of the run to come and that of
+// what the last one told. 0 without a confidence.
+func (p *Problem) confidenceMargin(noiseSD float64) float64 {
+	if p.Confidence == 0 {
+		return 0
+	}
+	return math.Sqrt2 * math.Erfinv(2*p.Confidence-1) * math.Sqrt2 * noiseSD
+}
+
+// aims are the limits that a run must keep to become an answer.
+func (s *state) aims(noiseSD float64) []float64 {
+	margin := s.problem.confidenceMargin(noiseSD)
+	if margin == 0 {
+		return s.limit
+	}
+	aims := make([]float64, len(s.limit))
+	for i, l := range s.limit {
+		aims[i] = l - margin
+	}
+	return aims
+}
+
+// answers lists the observed candidates that are valid: by their runs, or with a
+// confidence by the probability that one more run keeps to the limit.
+func (s *state) answers(m *ensemble.Mixture, noiseSD float64) []int {
+	var out []int
+	for i := range s.history.points {
+		pt := &s.history.points[i]
+		c := pt.candidate
+		if c < 0 || !s.known[c] || pt.timedOut {
+			continue
+		}
+		valid := pt.meets(s.limit[c])
+		if conf := s.problem.Confidence; conf > 0 {
+			valid = marginal(m, c, noiseSD*noiseSD).cdf(s.limit[c]) >= conf
+		}
+		if valid {
+			out = append(out, c)
+		}
+	}
+	return out
+}
