@@ -81,16 +81,16 @@ func TestTrainSupportIgnoresOrderAndLevel(t *testing.T) {
 }
 
 func TestTrainSupportBounds(t *testing.T) {
-	many := points(MaxInputs + 20)
-	many[MaxInputs+7].OK = 5
+	many := points(maxSupportPoints + 20)
+	many[maxSupportPoints+7].OK = 5
 	w, err := TrainSupport(many)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(w.Targets) != MaxInputs {
-		t.Errorf("%d inputs, want %d", len(w.Targets), MaxInputs)
+	if len(w.Targets) != maxSupportPoints {
+		t.Errorf("%d inputs, want %d", len(w.Targets), maxSupportPoints)
 	}
-	p := many[MaxInputs+7]
+	p := many[maxSupportPoints+7]
 	if diff := cmp.Diff(AppendFeatures(nil, p.Configuration, p.Resources), w.Inputs[:3]); diff != "" {
 		t.Errorf("the configuration with most runs is left out:\n%s", diff)
 	}

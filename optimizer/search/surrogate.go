@@ -1,0 +1,133 @@
+package search
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/karasu-project/karasu/model/ensemble"
+	"github.com/karasu-project/karasu/model/gp"
+)
+
+// gaussian holds a posterior mean and variance of log runtime, one entry a
+// candidate: what the Gaussian-process methods make of their observations.
+type gaussian struct{ mean, variance []float64 }
+
+// mixture is the same as a mixture of one.
+func (g gaussian) mixture() *ensemble.Mixture {
+	return &ensemble.Mixture{Weight: []float64{1}, Mean: [][]float64{g.mean}, Variance: [][]float64{g.variance}, Origin: make([][]int, 1)}
+}
+
+// priorLevelSD is of the mean log runtime around the target before any run: people
+// ask for runtimes that are within reach, to a factor of two.
+const priorLevelSD = 0.7
+
+// prior is what is known before the first run with a runtime.
+func (s *state) prior() gaussian {
+	level, sd := s.logTarget, priorLevelSD
+	if math.IsInf(level, 1) {
+		level, sd = defaultLogRuntime, freeLevelSD
+	}
+	g := gaussian{make([]float64, len(s.open)), make([]float64, len(s.open))}
+	for i := range g.mean {
+		g.mean[i], g.variance[i] = level, sd*sd
+	}
+	return g
+}
+
+// features returns the N x d features of the candidates in row-major order.
+func (s *state) features() []float64 {
+	x := make([]float64, 0, len(s.open)*gp.FeatureDimensions)
+	for i := range s.problem.Candidates {
+		c := &s.problem.Candidates[i]
+		x = gp.AppendFeatures(x, c.Configuration, c.Resources)
+	}
+	return x
+}
+
+// fit returns the process on the n > 0 configurations with a runtime, also those
+// that are no candidates today. A stopped run counts with the time that it ran. Of
+// more than [gp.MaxInputs], the last ones count.
+func (s *state) fit() (*gp.GP, error) {
+	points := s.history.points
+	points = points[max(0, len(points)-gp.MaxInputs):]
+	var x, y []float64
+	for i := range points {
+		x = gp.AppendFeatures(x, points[i].configuration, points[i].resources)
+		y = append(y, points[i].logRuntime)
+	}
+	g, err := gp.Fit(x, gp.FeatureDimensions, y)
+	if err != nil {
+		return nil, fmt.Errorf("surrogate of %d configurations: %w", len(y), err)
+	}
+	return g, nil
+}
+
+// evaluate returns the evaluation that follows from the posterior, without weights
+// and before any stop rule. The acquisition function is expected improvement of the
+// log objective times the probability of meeting the target (CherryPick, NSDI 2017,
+// section 3.3), times the probability of success where larger configurations failed.
+func (s *state) evaluate(g gaussian) *Evaluation {
+	improvement := make([]float64, len(s.open))
+	reference := s.reference(g)
+	for i := range improvement {
+		if s.known[i] {
+			improvement[i] = s.history.success[i] * s.constrained(reference-s.offset[i], g.mean[i], math.Sqrt(g.variance[i]))
+		}
+	}
+	m := g.mixture()
+	return &Evaluation{
+		Predictions: predictions(m, improvement, s.limit, runNoiseSD),
+		Next:        argmaxOpen(s, improvement, m),
+		Incumbent:   s.incumbent,
+	}
+}
+
+// constrained is the acquisition function at one candidate; c is the log runtime at
+// which it would equal the reference. While no valid run is known, any within the
+// target is worth [headroom], so that the most likely one is tried.
+func (s *state) constrained(c, mean, sd float64) float64 {
+	feasible := 1.0
+	if !math.IsInf(s.logTarget, 1) {
+		feasible = ensemble.NormalCDF((s.logTarget - mean) / sd)
+		if s.incumbent < 0 {
+			return headroom * feasible
+		}
+	}
+	z := (c - mean) / sd
+	return feasible * max(0, (c-mean)*ensemble.NormalCDF(z)+sd*ensemble.NormalPDF(z))
+}
+
+// reference is the log objective to improve on: the incumbent's, or without one more
+// than any candidate is predicted to have.
+func (s *state) reference(g gaussian) float64 {
+	if s.incumbent >= 0 {
+		return s.best
+	}
+	worst := math.Inf(-1)
+	for i, known := range s.known {
+		if known {
+			worst = max(worst, g.mean[i]+s.offset[i])
+		}
+	}
+	return worst + headroom
+}
+
+// minModelRuns is the number of runs before which CherryPick does not stop (NSDI
+// 2017, section 4.4). The threshold is the other methods', so that they compare.
+const minModelRuns = 6
+
+// finish suggests a design point while there are fewer than design runs, or none
+// with a runtime, and applies the stop rule otherwise.
+func (s *state) finish(e *Evaluation, design int) {
+	switch {
+	case e.Next < 0:
+		decideStop(e, s)
+	case s.history.runs < design || len(s.history.points) == 0:
+		e.Next = s.designPoint()
+		e.Reason = "initial design"
+	case s.history.runs < minModelRuns:
+		e.Reason = fmt.Sprintf("fewer than %d runs", minModelRuns)
+	default:
+		decideStop(e, s)
+	}
+}
