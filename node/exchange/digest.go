@@ -33,6 +33,8 @@ const (
 	// maxSessionWants and maxSessionBytes bound the records that one turn carries.
 	maxSessionWants = 8192
 	maxSessionBytes = 32 << 20
+	// admitBytes is how much is collected before it is validated and stored.
+	admitBytes = 512 << 10
 	// idsPerFrame keeps a frame of ids, topic and range below maxControlFrame.
 	idsPerFrame = 1900
 	// topicsPerFrame and patternsPerFrame likewise: an entry has at most 220 bytes.
@@ -482,10 +484,21 @@ func sendRecords(f *framer, r Replica, wanted []commons.ID, res *Result) error {
 	return flush()
 }
 
-// readRecords takes what was asked for. If wanted is not nil, the turn may also say
-// what the other side wants.
+// readRecords takes what was asked for, in batches, so that the disk is waited for
+// once for each. If wanted is not nil, the turn may also say what the other side
+// wants.
 func readRecords(ctx context.Context, f *framer, r Replica, fetch fetchList, wanted *[]commons.ID, res *Result) error {
-	left, total := len(fetch.ids), 0
+	var batch [][]byte
+	left, total, size := len(fetch.ids), 0, 0
+	admit := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		stored, refused, err := r.Admit(ctx, fetch.topic, batch)
+		res.Stored, res.Refused = res.Stored+stored, res.Refused+refused
+		batch, size = nil, 0
+		return err
+	}
 	more, err := f.turn(func(frame *karasuv1.SyncFrame) error {
 		switch m := frame.GetFrame().(type) {
 		case *karasuv1.SyncFrame_Want:
@@ -495,17 +508,22 @@ func readRecords(ctx context.Context, f *framer, r Replica, fetch fetchList, wan
 		case *karasuv1.SyncFrame_Records:
 			envelopes := m.Records.GetEnvelopes()
 			for _, e := range envelopes {
-				total += len(e)
+				size, total = size+len(e), total+len(e)
 			}
 			if left -= len(envelopes); left < 0 || len(envelopes) == 0 || total > maxSessionBytes {
 				return fmt.Errorf("%w: records that were not asked for", ErrProtocol)
 			}
-			stored, refused, err := r.Admit(ctx, fetch.topic, envelopes)
-			res.Stored, res.Refused = res.Stored+stored, res.Refused+refused
-			return err
+			if batch = append(batch, envelopes...); size < admitBytes {
+				return nil
+			}
+			return admit()
 		}
 		return unexpected(frame)
 	})
+	// What has come is good even if the stream broke.
+	if aerr := admit(); aerr != nil {
+		return errors.Join(err, aerr)
+	}
 	res.More = res.More || more
 	return err
 }

@@ -167,38 +167,53 @@ func (e *Exchange) running() error {
 // the record is not the newest under its key, and hold a [*Refusal] where other
 // nodes would refuse it.
 func (e *Exchange) Publish(ctx context.Context, r *commons.Record) error {
+	return e.PublishAll(ctx, []*commons.Record{r})
+}
+
+// PublishAll is [Exchange.Publish] for many records, with few waits for the disk.
+// A record that would be refused keeps all from being stored; an outdated one does
+// not keep the others from being published.
+func (e *Exchange) PublishAll(ctx context.Context, records []*commons.Record) error {
 	if err := e.running(); err != nil {
 		return err
 	}
-	if r == nil {
-		return fmt.Errorf("%w: no record", ErrOptions)
+	for _, r := range records {
+		if r == nil {
+			return fmt.Errorf("%w: no record", ErrOptions)
+		}
+		refusal := e.validator.judge(r, r.Topic, Sync)
+		if refusal != nil && refusal.Reason != Duplicate && refusal.Reason != Stale {
+			return fmt.Errorf("publish %s: %w", r.Key, refusal)
+		}
 	}
-	refusal := e.validator.judge(r, r.Topic, Sync)
-	switch {
-	case refusal == nil || refusal.Reason == Duplicate:
-	case refusal.Reason == Stale:
-		return fmt.Errorf("publish %s: %w", r.Key, ErrOutdated)
-	default:
-		return fmt.Errorf("publish %s: %w", r.Key, refusal)
-	}
-	outcome, err := e.opts.Store.Put(ctx, r, true)
+	outcomes, err := e.opts.Store.PutAll(ctx, records, true)
+	var errs []error
 	if err != nil {
-		return fmt.Errorf("publish %s: %w", r.Key, err)
+		errs = append(errs, fmt.Errorf("publish: %w", err))
 	}
-	switch outcome {
-	case commons.Stale, commons.Equivocation:
-		return fmt.Errorf("publish %s: %w", r.Key, ErrOutdated)
-	case commons.Stored:
-		e.validator.Stored(r)
+	fresh := make(map[model.Topic]struct{})
+	for i, o := range outcomes {
+		r := records[i]
+		switch o {
+		case commons.Stale, commons.Equivocation:
+			errs = append(errs, fmt.Errorf("publish %s: %w", r.Key, ErrOutdated))
+			continue
+		case commons.Stored:
+			e.validator.Stored(r)
+		}
+		if _, err := e.join(r.Topic, false); err != nil && !errors.Is(err, ErrTooManyTopics) {
+			errs = append(errs, fmt.Errorf("publish %s: stored, but not gossiped: %w", r.Key, err))
+			continue
+		}
+		if err := e.gossip(ctx, r); err != nil {
+			errs = append(errs, fmt.Errorf("publish %s: stored, but not gossiped: %w", r.Key, err))
+		}
+		fresh[r.Topic] = struct{}{}
 	}
-	if _, err := e.join(r.Topic, false); err != nil && !errors.Is(err, ErrTooManyTopics) {
-		return fmt.Errorf("publish %s: %w", r.Key, err)
+	for t := range fresh {
+		e.nudge(t)
 	}
-	if err := e.gossip(ctx, r); err != nil {
-		return fmt.Errorf("publish %s: stored, but not gossiped: %w", r.Key, err)
-	}
-	e.nudge(r.Topic)
-	return nil
+	return errors.Join(errs...)
 }
 
 func (e *Exchange) gossip(ctx context.Context, r *commons.Record) error {

@@ -10,7 +10,7 @@ import (
 const (
 	// claimIdle is how long a session that gets nothing keeps others from fetching
 	// the same records.
-	claimIdle = 3 * time.Second
+	claimIdle = 10 * time.Second
 	// maxRefused bounds the memory of refused records.
 	maxRefused = 1 << 16
 )

@@ -26,9 +26,9 @@ const (
 	// minRate is what a session has to move on average after its grace, in bytes a
 	// second; a peer that feeds byte by byte is cut off.
 	minRate = 32 << 10
-	// graceFrames is the grace in frame timeouts: room for two empty turns of work
-	// on the other side.
-	graceFrames = 3
+	// graceFrames is the grace in frame timeouts: room for the work of the other side
+	// in its turns.
+	graceFrames = 2
 	// maxSession bounds a session whatever it moves: 32 MiB at 55 KiB/s.
 	maxSession = 10 * time.Minute
 )

@@ -40,8 +40,8 @@ const (
 	// and a control message a second.
 	DefaultMaxTopics = 256
 	// DefaultFrameTimeout is how long a peer may take for one frame of a sync
-	// stream. A frame of 256 KiB needs 17 KiB/s.
-	DefaultFrameTimeout = 15 * time.Second
+	// stream, its own disk included. A frame of 256 KiB needs 9 KiB/s.
+	DefaultFrameTimeout = 30 * time.Second
 )
 
 // Store is what the exchange needs of the commons. [commons.DB] is one. It must be

@@ -19,10 +19,10 @@ import (
 
 const (
 	// maxInbound and maxOutbound bound sessions at once. Each may hold some MiB of
-	// ids and a few frames.
-	maxInbound  = 8
+	// ids and a batch of records.
+	maxInbound  = 16
 	maxOutbound = 8
-	// maxInboundPerPeer leaves seven slots to others if one peer hangs.
+	// maxInboundPerPeer leaves the other slots to others if one peer hangs.
 	maxInboundPerPeer = 1
 	// A peer may open sessionBurst sessions at once and one every sessionEvery after;
 	// a late joiner of a large network needs some in a row.
