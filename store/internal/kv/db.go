@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -49,7 +50,7 @@ func Open(dir, kind string, opts Options) (*DB, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("store: making %s: %w", dir, err)
 	}
-	if err := verify(dir); err != nil {
+	if err := verify(dir, opts.Logger); err != nil {
 		return nil, err
 	}
 	b, err := openBadger(dir, opts.badger(dir))
@@ -63,8 +64,9 @@ func Open(dir, kind string, opts Options) (*DB, error) {
 	return d, nil
 }
 
-// verify refuses a database with damaged tables, unless it is in use.
-func verify(dir string) error {
+// verify refuses a database with damaged tables, and one that is in use. Of logs
+// that are damaged it keeps a copy, and says so.
+func verify(dir string, log *slog.Logger) error {
 	unlock, err := lockShared(dir)
 	if err != nil {
 		return err
@@ -79,7 +81,11 @@ func verify(dir string) error {
 	if len(damage) > 0 {
 		return damage[0]
 	}
-	return nil
+	kept, err := keepDamagedLogs(dir)
+	for _, file := range kept {
+		log.Error("database log is damaged: what was written last may be lost", "kept", file)
+	}
+	return err
 }
 
 func openBadger(dir string, o badger.Options) (*badger.DB, error) {

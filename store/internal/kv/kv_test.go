@@ -350,6 +350,54 @@ func TestFsckFindsValuesThatAreNotFrames(t *testing.T) {
 	}
 }
 
+func TestStartKeepsDamagedLogs(t *testing.T) {
+	d := open(t, t.TempDir(), Options{})
+	fill(t, d)
+	dir := crashed(t, d)
+	damage(t, dir, "*.mem", func(b []byte) []byte { b[at(t, b, "value-25")] ^= 1; return b })
+	var log bytes.Buffer
+	after := open(t, dir, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if !strings.Contains(log.String(), "level=ERROR msg=\"database log is damaged") {
+		t.Error(log.String())
+	}
+	err := after.View(func(txn *Txn) error {
+		_, err := txn.Get([]byte("k24"))
+		return err
+	})
+	if err != nil {
+		t.Errorf("what is before the damage is lost: %v", err)
+	}
+	if err := after.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rep := check(t, dir); rep.Bad != 1 || !rep.CleanShutdown || !strings.Contains(rep.Problems[0], "earlier start") {
+		t.Errorf("%+v", rep)
+	}
+	if err := open(t, dir, Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := filepath.Glob(filepath.Join(dir, "*"+damagedSuffix)); len(kept) != 1 || err != nil {
+		t.Error(kept, err)
+	}
+}
+
+func TestDamagedTableIsRefusedAtStart(t *testing.T) {
+	d := open(t, t.TempDir(), Options{})
+	fill(t, d)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, d.Dir(), "*.sst", func(b []byte) []byte { b[len(b)/3] ^= 1; return b })
+	before := snapshot(t, d.Dir())
+	_, err := Open(d.Dir(), "test/1", Options{})
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), d.Dir()) {
+		t.Errorf("got %v", err)
+	}
+	if d := cmp.Diff(before, snapshot(t, d.Dir())); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestFsckIgnoresWhatACrashCutOff(t *testing.T) {
 	d := open(t, t.TempDir(), Options{})
 	fill(t, d)

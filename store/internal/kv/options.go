@@ -21,7 +21,8 @@ const (
 	ValueThreshold = 1 << 20
 	// DefaultBlockCache holds uncompressed blocks. Databases here are small
 	// (thousands of records of a few KB), and a larger cache only adds to the
-	// resident size.
+	// resident size: two databases with 5,000 records and 20,000 runs take 55 MB at
+	// rest with it, of which 40 MB are the two memtables being written to.
 	DefaultBlockCache = 8 << 20
 	// DefaultIndexCache holds tables' indices and Bloom filters, about 5% of a table.
 	DefaultIndexCache = 8 << 20

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"time"
 )
 
 // Badger replays a log up to the first entry that it cannot read and drops the
@@ -70,8 +72,8 @@ func walTail(b []byte) (end, used int, damaged bool) {
 	return at, last - at, damaged
 }
 
-// checkLogs looks at the ends of all logs of a database.
-func checkLogs(dir string, r *Report) error {
+// eachLog calls fn with the end of every log of a database, as walTail tells it.
+func eachLog(dir string, fn func(file string, end, used int, damaged bool) error) error {
 	for _, pattern := range []string{"*.mem", "*.vlog"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
@@ -83,14 +85,56 @@ func checkLogs(dir string, r *Report) error {
 				return err
 			}
 			end, used, damaged := walTail(b)
-			if damaged {
-				r.Problemf("%s: %d bytes from %d on are damaged: what they held is lost at the next start", filepath.Base(file), used, end)
-			} else {
-				r.CutOff += int64(used)
+			if err := fn(file, end, used, damaged); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// damagedSuffix is on the copy of a damaged log that a start keeps.
+const damagedSuffix = ".damaged"
+
+// checkLogs notes damage in the ends of logs, now or at an earlier start.
+func checkLogs(dir string, r *Report) error {
+	err := eachLog(dir, func(file string, end, used int, damaged bool) error {
+		if damaged {
+			r.Problemf("%s: %d bytes from %d on are damaged: what they held is lost at the next start", filepath.Base(file), used, end)
+		} else {
+			r.CutOff += int64(used)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "*"+damagedSuffix))
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	for _, file := range kept {
+		r.Problemf("%s: a log that was damaged at an earlier start: what was written before that start may be lost; import it again and remove the file", filepath.Base(file))
+	}
+	return nil
+}
+
+// keepDamagedLogs copies every damaged log aside before Badger drops the rest of
+// it: what can be read is used, and nothing is lost without a trace. It says what
+// it kept.
+func keepDamagedLogs(dir string) (kept []string, err error) {
+	err = eachLog(dir, func(file string, _, _ int, damaged bool) error {
+		if !damaged {
+			return nil
+		}
+		to := file + "." + strconv.FormatInt(time.Now().UnixNano(), 36) + damagedSuffix
+		if err := copyFile(file, to); err != nil {
+			return fmt.Errorf("store: keeping damaged %s: %w", file, err)
+		}
+		kept = append(kept, to)
+		return nil
+	})
+	return kept, err
 }
 
 // readSparse reads a log up to its last byte that is not zero, and a little more.
