@@ -3,7 +3,6 @@ package advisor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -48,14 +47,19 @@ func (a *Advisor) normalize(s *karasuv1.SearchSettings, needJob bool) (*karasuv1
 		Method:    cmp.Or(s.GetMethod(), DefaultMethod),
 		Solo:      s.GetSolo(), Seed: s.GetSeed(),
 		MachineTypes: s.GetMachineTypes(), ScaleOuts: s.GetScaleOuts(), Configurations: s.GetConfigurations(),
+		Confidence: s.GetConfidence(), BudgetUsd: s.GetBudgetUsd(),
 	}
-	if !search.Objective(out.GetObjective()).Valid() {
-		return nil, badInput("objective", fmt.Sprintf("must be cost, runtime or energy: %q", out.GetObjective()))
+	if err := normalizeGoal(out, s.GetRegion(), w.Infrastructure); err != nil {
+		return nil, err
 	}
 	if _, err := a.method(out.GetMethod()); err != nil {
 		return nil, err
 	}
-	_, err = a.candidates(&task{settings: out, workload: w})
+	t, err := newTask(out)
+	if err != nil {
+		return nil, err
+	}
+	_, err = a.candidates(t)
 	return out, err
 }
 
@@ -67,7 +71,7 @@ func (a *Advisor) candidates(t *task) ([]search.Candidate, error) {
 	}
 	out := make([]search.Candidate, 0, len(choices))
 	for _, c := range choices {
-		out = append(out, candidate(c))
+		out = append(out, t.candidate(c))
 	}
 	return out, nil
 }
@@ -95,7 +99,7 @@ func (a *Advisor) space(t *task) ([]catalog.Choice, error) {
 		}
 		return a.Catalog.Choices(infrastructure, listed)
 	}
-	needWatts := t.objective() == search.Energy
+	needWatts := slices.Contains(t.objectives, search.Energy) || slices.Contains(t.objectives, search.Carbon)
 	if len(machines) == 0 && len(scaleOuts) == 0 {
 		return a.Catalog.DefaultSpace(infrastructure, needWatts)
 	}
@@ -114,13 +118,6 @@ func (a *Advisor) space(t *task) ([]catalog.Choice, error) {
 	return a.Catalog.Space(infrastructure, machines, scaleOuts)
 }
 
-func candidate(c catalog.Choice) search.Candidate {
-	return search.Candidate{
-		Configuration: c.Configuration, Resources: c.Machine.Resources,
-		USDPerHour: c.Machine.USDPerHour, IdleWatts: c.Machine.IdleWatts, FullWatts: c.Machine.FullWatts,
-	}
-}
-
 // problem assembles what a method needs, except for the observations.
 func (a *Advisor) problem(ctx context.Context, t *task) (*search.Problem, error) {
 	candidates, err := a.candidates(t)
@@ -129,8 +126,12 @@ func (a *Advisor) problem(ctx context.Context, t *task) (*search.Problem, error)
 	}
 	p := &search.Problem{
 		Topic: t.workload.Topic(), Candidates: candidates, Objective: t.objective(),
+		BudgetUSD: t.settings.GetBudgetUsd(), Confidence: t.settings.GetConfidence(),
 		Target:     time.Duration(math.Round(t.settings.GetTargetSeconds() * float64(time.Second))),
 		InputBytes: t.workload.InputBytes, Seed: t.settings.GetSeed(),
+	}
+	if len(t.objectives) > 1 {
+		p.Objectives = t.objectives
 	}
 	if !t.settings.GetSolo() {
 		p.Supports, err = a.supports(ctx, t.workload)

@@ -53,26 +53,42 @@ func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettin
 	return out, nil
 }
 
-// rank orders candidates: those that are confident to meet the target by their
-// expected objective, then the others by their probability.
+// rank orders candidates: those that are confident to keep to target and budget by
+// their expected objective, of several objectives those on the front first, then the
+// others by their probability.
 func rank(p *search.Problem, e *search.Evaluation) []int {
+	const onFront, beaten, unsure, unknownValue = 0, 1, 2, 3
+	var points [][]float64
+	var of []int // candidates of points
 	type entry struct {
 		index     int
 		group     int
 		objective float64
 	}
+	sure := confident
+	if p.Confidence > 0 {
+		sure = p.Confidence
+	}
 	entries := make([]entry, len(p.Candidates))
 	for i := range p.Candidates {
-		offset, known := p.Candidates[i].LogOffset(p.Objective)
+		expected := expectedObjectives(p, e, i)
 		q := e.Predictions[i]
-		en := entry{index: i, objective: offset + q.LogMean}
+		en := entry{index: i}
 		switch {
-		case !known:
-			en.group = 2
-		case q.MeetsTarget < confident:
-			en.group, en.objective = 1, -q.MeetsTarget
+		case expected == nil:
+			en.group = unknownValue
+		case q.MeetsTarget < sure:
+			en.group, en.objective = unsure, -q.MeetsTarget
+		default:
+			en.group, en.objective = beaten, expected[0]
+			points, of = append(points, expected), append(of, i)
 		}
 		entries[i] = en
+	}
+	for _, k := range search.NonDominated(points) {
+		if len(p.Objectives) > 0 {
+			entries[of[k]].group = onFront
+		}
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.objective, b.objective))
@@ -80,6 +96,24 @@ func rank(p *search.Problem, e *search.Evaluation) []int {
 	out := make([]int, len(entries))
 	for i, en := range entries {
 		out[i] = en.index
+	}
+	return out
+}
+
+// expectedObjectives are the log objectives at the expected log runtime; nil where
+// one is unknown.
+func expectedObjectives(p *search.Problem, e *search.Evaluation, i int) []float64 {
+	objectives := p.Objectives
+	if len(objectives) == 0 {
+		objectives = []search.Objective{p.Objective}
+	}
+	var out []float64
+	for _, o := range objectives {
+		offset, known := p.Candidates[i].LogOffset(o)
+		if !known {
+			return nil
+		}
+		out = append(out, offset+e.Predictions[i].LogMean)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/private"
 	"github.com/karasu-project/karasu/store/wire"
@@ -147,14 +148,29 @@ func (a *Advisor) List(ctx context.Context) ([]*karasuv1.SearchState, error) {
 		if err != nil {
 			return nil, err
 		}
-		candidates, err := a.candidates(t)
+		steps, candidates, err := a.listed(ctx, t)
 		if err != nil {
 			return nil, fmt.Errorf("search %q: %w", t.workload.Job, err)
 		}
-		steps, _ := a.steps(t, candidates)
-		out = append(out, &karasuv1.SearchState{Settings: s.GetSettings(), Steps: steps, Candidates: uint32(len(candidates))})
+		out = append(out, &karasuv1.SearchState{Settings: s.GetSettings(), Steps: steps, Candidates: uint32(candidates)})
 	}
 	return out, nil
+}
+
+// listed returns the steps of a search and its number of candidates, without
+// predictions unless they decide what is valid.
+func (a *Advisor) listed(ctx context.Context, t *task) (steps []*karasuv1.SearchStep, candidates int, err error) {
+	p, e := &search.Problem{}, (*search.Evaluation)(nil)
+	if t.settings.GetConfidence() > 0 {
+		p, e, err = a.evaluate(ctx, t)
+	} else {
+		p.Candidates, err = a.candidates(t)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	steps, _ = a.steps(t, p, e)
+	return steps, len(p.Candidates), nil
 }
 
 // Delete forgets a search. Its runs stay among the private runs.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/karasu-project/karasu/model"
-	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/wire"
@@ -25,9 +23,9 @@ func (a *Advisor) state(ctx context.Context, t *task) (*karasuv1.SearchState, er
 		return nil, err
 	}
 	took := time.Since(start)
-	steps, hint := a.steps(t, p.Candidates)
+	steps, hint := a.steps(t, p, e)
 	state := &karasuv1.SearchState{
-		Settings: t.settings, Steps: steps, Hint: hint, Candidates: uint32(len(p.Candidates)),
+		Settings: t.settings, Steps: steps, Hint: hint, Front: front(t, steps), Candidates: uint32(len(p.Candidates)),
 		Weights: a.weights(p, e.Weights), Next: a.suggestion(p, e),
 	}
 	state.Next.Milliseconds = float64(took.Microseconds()) / 1e3
@@ -59,26 +57,23 @@ func (a *Advisor) evaluate(ctx context.Context, t *task) (*search.Problem, *sear
 }
 
 // steps lists the runs with what they are worth, and a hint while none is valid.
-func (a *Advisor) steps(t *task, candidates []search.Candidate) (steps []*karasuv1.SearchStep, hint string) {
-	target := t.settings.GetTargetSeconds()
+// Where a confidence is asked for, e says which configurations are valid.
+func (a *Advisor) steps(t *task, p *search.Problem, e *search.Evaluation) (steps []*karasuv1.SearchStep, hint string) {
 	var best *float64
 	var nearest *model.Run
+	var least float64
 	anyValid := false
 	for i := range t.runs {
 		r := &t.runs[i]
-		step := &karasuv1.SearchStep{Run: wire.FromRun(*r)}
-		step.Valid = r.Outcome == model.OK && (target == 0 || r.RuntimeSeconds <= target)
+		step := a.step(t, p, e, r)
 		anyValid = anyValid || step.Valid
-		if value, known := a.objectiveOf(t, candidates, r); known && r.RuntimeSeconds > 0 {
-			step.Objective = &value
-			if step.Valid && (best == nil || value < *best) {
-				best = &value
-			}
+		if v := step.Objective; v != nil && step.Valid && (best == nil || *v < *best) {
+			best = v
 		}
 		step.Best = best
 		steps = append(steps, step)
-		if r.Outcome == model.OK && (nearest == nil || r.RuntimeSeconds < nearest.RuntimeSeconds) {
-			nearest = r
+		if d := excess(t.settings, step); r.Outcome == model.OK && (nearest == nil || d < least) {
+			nearest, least = r, d
 		}
 	}
 	switch {
@@ -86,25 +81,10 @@ func (a *Advisor) steps(t *task, candidates []search.Candidate) (steps []*karasu
 	case nearest == nil:
 		hint = fmt.Sprintf("none of %d runs was completed", len(steps))
 	default:
-		hint = fmt.Sprintf("none of %d runs met the target of %s; the closest was %s with %s",
-			len(steps), seconds(target), nearest.Configuration, seconds(nearest.RuntimeSeconds))
+		hint = fmt.Sprintf("none of %d runs %s; the closest was %s with %s",
+			len(steps), missed(t.settings), nearest.Configuration, seconds(nearest.RuntimeSeconds))
 	}
 	return steps, hint
-}
-
-// objectiveOf values a run, also on a configuration outside the candidates.
-func (a *Advisor) objectiveOf(t *task, candidates []search.Candidate, r *model.Run) (float64, bool) {
-	i := slices.IndexFunc(candidates, func(c search.Candidate) bool { return c.Configuration == r.Configuration })
-	var c search.Candidate
-	if i >= 0 {
-		c = candidates[i]
-	} else if m, err := a.Catalog.Lookup(t.workload.Infrastructure, r.Configuration.MachineType); err == nil {
-		c = candidate(catalog.Choice{Configuration: r.Configuration, Machine: m})
-	} else {
-		return 0, false
-	}
-	offset, known := c.LogOffset(t.objective())
-	return math.Exp(offset) * r.RuntimeSeconds, known
 }
 
 func (a *Advisor) weights(p *search.Problem, ws []search.Weight) []*karasuv1.Weight {
@@ -146,9 +126,13 @@ func reason(p *search.Problem, e *search.Evaluation, s *karasuv1.Suggestion) str
 	text := fmt.Sprintf("about %s is expected (80%%: %s to %s)", seconds(next.GetRuntimeSeconds()),
 		seconds(next.GetRuntimeLowSeconds()), seconds(next.GetRuntimeHighSeconds()))
 	if next.ProbabilityOfMeetingTarget != nil {
-		text += fmt.Sprintf(", within the target with %.0f%%", 100*next.GetProbabilityOfMeetingTarget())
+		text += fmt.Sprintf(", within the %s with %.0f%%", limits(p), 100*next.GetProbabilityOfMeetingTarget())
 	}
-	if e.Incumbent >= 0 {
+	switch {
+	case e.Incumbent < 0:
+	case len(p.Objectives) > 0:
+		text += "; expected to widen the Pareto front the most"
+	default:
 		text += fmt.Sprintf("; expected to lower the best %s so far by %.0f%%", p.Objective, 100*-math.Expm1(-s.GetExpectedImprovement()))
 	}
 	shared := 0.0
@@ -173,7 +157,10 @@ func prediction(p *search.Problem, e *search.Evaluation, i int) *karasuv1.Predic
 	if offset, known := c.LogOffset(search.Energy); known {
 		out.EnergyWh = ptr(math.Exp(offset) * q.RuntimeSeconds)
 	}
-	if p.Target > 0 {
+	if offset, known := c.LogOffset(search.Carbon); known {
+		out.CarbonG = ptr(math.Exp(offset) * q.RuntimeSeconds)
+	}
+	if p.Target > 0 || p.BudgetUSD > 0 {
 		out.ProbabilityOfMeetingTarget = ptr(q.MeetsTarget)
 	}
 	return out

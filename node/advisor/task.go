@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/wire"
@@ -15,6 +16,10 @@ type task struct {
 	settings *karasuv1.SearchSettings
 	workload model.Workload
 	runs     []model.Run
+	// objectives are those of the settings, one to three.
+	objectives []search.Objective
+	// gramsPerKWh of the region's grid; 0 is unknown.
+	gramsPerKWh float64
 }
 
 func newTask(s *karasuv1.SearchSettings) (*task, error) {
@@ -22,7 +27,14 @@ func newTask(s *karasuv1.SearchSettings) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &task{settings: s, workload: w}, nil
+	t := &task{settings: s, workload: w}
+	if t.objectives, err = search.ParseObjectives(s.GetObjective()); err != nil {
+		return nil, err
+	}
+	if r, err := catalog.LookupRegion(w.Infrastructure, s.GetRegion()); err == nil {
+		t.gramsPerKWh = r.GramsPerKWh
+	}
+	return t, nil
 }
 
 func openTask(s *karasuv1.Search) (*task, error) {
@@ -40,7 +52,8 @@ func openTask(s *karasuv1.Search) (*task, error) {
 	return t, nil
 }
 
-func (t *task) objective() search.Objective { return search.Objective(t.settings.GetObjective()) }
+// objective is the first: the one that an incumbent is best at.
+func (t *task) objective() search.Objective { return t.objectives[0] }
 
 // has reports whether the configuration has been run.
 func (t *task) has(c model.Configuration) bool {

@@ -70,6 +70,8 @@ func codeOf(err error) connect.Code {
 		{search.ErrNoCandidates, connect.CodeInvalidArgument},
 		{search.ErrUnknownPrice, connect.CodeFailedPrecondition},
 		{search.ErrUnknownPower, connect.CodeFailedPrecondition},
+		{search.ErrUnknownGrid, connect.CodeFailedPrecondition},
+		{search.ErrUnsupported, connect.CodeInvalidArgument},
 		{context.Canceled, connect.CodeCanceled},
 		{context.DeadlineExceeded, connect.CodeDeadlineExceeded},
 	} {

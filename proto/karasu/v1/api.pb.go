@@ -661,7 +661,8 @@ type SearchSettings struct {
 	Workload *Workload              `protobuf:"bytes,1,opt,name=workload,proto3" json:"workload,omitempty"`
 	// Runtime target in seconds; 0 is none.
 	TargetSeconds float64 `protobuf:"fixed64,2,opt,name=target_seconds,json=targetSeconds,proto3" json:"target_seconds,omitempty"`
-	// cost, runtime or energy.
+	// cost, runtime, energy or carbon; two or three of them, separated by commas, for
+	// a Pareto search.
 	Objective string `protobuf:"bytes,3,opt,name=objective,proto3" json:"objective,omitempty"`
 	// evidence, karasu, cherrypick or random.
 	Method string `protobuf:"bytes,4,opt,name=method,proto3" json:"method,omitempty"`
@@ -674,8 +675,15 @@ type SearchSettings struct {
 	ScaleOuts    []uint32 `protobuf:"varint,8,rep,packed,name=scale_outs,json=scaleOuts,proto3" json:"scale_outs,omitempty"`
 	// If set, exactly these; the two lists above are then empty.
 	Configurations []*Configuration `protobuf:"bytes,9,rep,name=configurations,proto3" json:"configurations,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Probability, in [0.5, 1), of keeping to target and budget from which on a
+	// configuration counts as an answer. 0 takes a run's word for it.
+	Confidence float64 `protobuf:"fixed64,10,opt,name=confidence,proto3" json:"confidence,omitempty"`
+	// Cost in USD that one run must not exceed; 0 is none.
+	BudgetUsd float64 `protobuf:"fixed64,11,opt,name=budget_usd,json=budgetUsd,proto3" json:"budget_usd,omitempty"`
+	// Region whose grid carbon is counted for; the infrastructure's default if empty.
+	Region        string `protobuf:"bytes,12,opt,name=region,proto3" json:"region,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchSettings) Reset() {
@@ -771,6 +779,27 @@ func (x *SearchSettings) GetConfigurations() []*Configuration {
 	return nil
 }
 
+func (x *SearchSettings) GetConfidence() float64 {
+	if x != nil {
+		return x.Confidence
+	}
+	return 0
+}
+
+func (x *SearchSettings) GetBudgetUsd() float64 {
+	if x != nil {
+		return x.BudgetUsd
+	}
+	return 0
+}
+
+func (x *SearchSettings) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
 // Prediction of what a configuration would do. Intervals are central 80%.
 type Prediction struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
@@ -784,10 +813,12 @@ type Prediction struct {
 	CostHighUsd *float64 `protobuf:"fixed64,7,opt,name=cost_high_usd,json=costHighUsd,proto3,oneof" json:"cost_high_usd,omitempty"`
 	// Absent where the power is unknown.
 	EnergyWh *float64 `protobuf:"fixed64,8,opt,name=energy_wh,json=energyWh,proto3,oneof" json:"energy_wh,omitempty"`
-	// Absent without a target.
+	// Of keeping to target and budget. Absent without both.
 	ProbabilityOfMeetingTarget *float64 `protobuf:"fixed64,9,opt,name=probability_of_meeting_target,json=probabilityOfMeetingTarget,proto3,oneof" json:"probability_of_meeting_target,omitempty"`
-	unknownFields              protoimpl.UnknownFields
-	sizeCache                  protoimpl.SizeCache
+	// CO2 equivalent in grams. Absent where the power or the grid is unknown.
+	CarbonG       *float64 `protobuf:"fixed64,10,opt,name=carbon_g,json=carbonG,proto3,oneof" json:"carbon_g,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Prediction) Reset() {
@@ -879,6 +910,13 @@ func (x *Prediction) GetEnergyWh() float64 {
 func (x *Prediction) GetProbabilityOfMeetingTarget() float64 {
 	if x != nil && x.ProbabilityOfMeetingTarget != nil {
 		return *x.ProbabilityOfMeetingTarget
+	}
+	return 0
+}
+
+func (x *Prediction) GetCarbonG() float64 {
+	if x != nil && x.CarbonG != nil {
+		return *x.CarbonG
 	}
 	return 0
 }
@@ -976,7 +1014,7 @@ type Suggestion struct {
 	// Absent where the space is exhausted.
 	Prediction *Prediction `protobuf:"bytes,1,opt,name=prediction,proto3" json:"prediction,omitempty"`
 	Reason     string      `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// In natural-log units of the objective.
+	// In natural-log units of the objective; of a Pareto search, of hypervolume.
 	ExpectedImprovement float64 `protobuf:"fixed64,3,opt,name=expected_improvement,json=expectedImprovement,proto3" json:"expected_improvement,omitempty"`
 	Exhausted           bool    `protobuf:"varint,4,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
 	// True where one more run is not expected to pay.
@@ -1078,11 +1116,16 @@ func (x *Suggestion) GetMilliseconds() float64 {
 type SearchStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Run   *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// Meets the target and was completed.
-	Valid     bool     `protobuf:"varint,2,opt,name=valid,proto3" json:"valid,omitempty"`
+	// Was completed and keeps to target and budget, with the confidence asked for.
+	Valid bool `protobuf:"varint,2,opt,name=valid,proto3" json:"valid,omitempty"`
+	// Of several objectives, the first.
 	Objective *float64 `protobuf:"fixed64,3,opt,name=objective,proto3,oneof" json:"objective,omitempty"`
 	// Best objective of a valid run up to this step; absent before the first.
-	Best          *float64 `protobuf:"fixed64,4,opt,name=best,proto3,oneof" json:"best,omitempty"`
+	Best *float64 `protobuf:"fixed64,4,opt,name=best,proto3,oneof" json:"best,omitempty"`
+	// Absent where price, power or grid are unknown, or the run gave no time.
+	CostUsd       *float64 `protobuf:"fixed64,5,opt,name=cost_usd,json=costUsd,proto3,oneof" json:"cost_usd,omitempty"`
+	EnergyWh      *float64 `protobuf:"fixed64,6,opt,name=energy_wh,json=energyWh,proto3,oneof" json:"energy_wh,omitempty"`
+	CarbonG       *float64 `protobuf:"fixed64,7,opt,name=carbon_g,json=carbonG,proto3,oneof" json:"carbon_g,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1145,6 +1188,27 @@ func (x *SearchStep) GetBest() float64 {
 	return 0
 }
 
+func (x *SearchStep) GetCostUsd() float64 {
+	if x != nil && x.CostUsd != nil {
+		return *x.CostUsd
+	}
+	return 0
+}
+
+func (x *SearchStep) GetEnergyWh() float64 {
+	if x != nil && x.EnergyWh != nil {
+		return *x.EnergyWh
+	}
+	return 0
+}
+
+func (x *SearchStep) GetCarbonG() float64 {
+	if x != nil && x.CarbonG != nil {
+		return *x.CarbonG
+	}
+	return 0
+}
+
 type SearchState struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Settings *SearchSettings        `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
@@ -1155,7 +1219,10 @@ type SearchState struct {
 	Next       *Suggestion `protobuf:"bytes,5,opt,name=next,proto3" json:"next,omitempty"`
 	Candidates uint32      `protobuf:"varint,6,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	// Absent while a valid run exists: the nearest miss and a word on it.
-	Hint          string `protobuf:"bytes,7,opt,name=hint,proto3" json:"hint,omitempty"`
+	Hint string `protobuf:"bytes,7,opt,name=hint,proto3" json:"hint,omitempty"`
+	// Valid runs that no other is better than in every objective, by rising first
+	// objective; of a search for one objective, in cost and runtime.
+	Front         []*SearchStep `protobuf:"bytes,8,rep,name=front,proto3" json:"front,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1237,6 +1304,13 @@ func (x *SearchState) GetHint() string {
 		return x.Hint
 	}
 	return ""
+}
+
+func (x *SearchState) GetFront() []*SearchStep {
+	if x != nil {
+		return x.Front
+	}
+	return nil
 }
 
 type StartSearchRequest struct {
@@ -2495,7 +2569,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x0fListRunsRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\"6\n" +
 	"\x10ListRunsResponse\x12\"\n" +
-	"\x04runs\x18\x01 \x03(\v2\x0e.karasu.v1.RunR\x04runs\"\xcc\x02\n" +
+	"\x04runs\x18\x01 \x03(\v2\x0e.karasu.v1.RunR\x04runs\"\xa3\x03\n" +
 	"\x0eSearchSettings\x12/\n" +
 	"\bworkload\x18\x01 \x01(\v2\x13.karasu.v1.WorkloadR\bworkload\x12%\n" +
 	"\x0etarget_seconds\x18\x02 \x01(\x01R\rtargetSeconds\x12\x1c\n" +
@@ -2506,7 +2580,14 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\rmachine_types\x18\a \x03(\tR\fmachineTypes\x12\x1d\n" +
 	"\n" +
 	"scale_outs\x18\b \x03(\rR\tscaleOuts\x12@\n" +
-	"\x0econfigurations\x18\t \x03(\v2\x18.karasu.v1.ConfigurationR\x0econfigurations\"\x91\x04\n" +
+	"\x0econfigurations\x18\t \x03(\v2\x18.karasu.v1.ConfigurationR\x0econfigurations\x12\x1e\n" +
+	"\n" +
+	"confidence\x18\n" +
+	" \x01(\x01R\n" +
+	"confidence\x12\x1d\n" +
+	"\n" +
+	"budget_usd\x18\v \x01(\x01R\tbudgetUsd\x12\x16\n" +
+	"\x06region\x18\f \x01(\tR\x06region\"\xbe\x04\n" +
 	"\n" +
 	"Prediction\x12>\n" +
 	"\rconfiguration\x18\x01 \x01(\v2\x18.karasu.v1.ConfigurationR\rconfiguration\x12'\n" +
@@ -2518,13 +2599,16 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"costLowUsd\x88\x01\x01\x12'\n" +
 	"\rcost_high_usd\x18\a \x01(\x01H\x02R\vcostHighUsd\x88\x01\x01\x12 \n" +
 	"\tenergy_wh\x18\b \x01(\x01H\x03R\benergyWh\x88\x01\x01\x12F\n" +
-	"\x1dprobability_of_meeting_target\x18\t \x01(\x01H\x04R\x1aprobabilityOfMeetingTarget\x88\x01\x01B\v\n" +
+	"\x1dprobability_of_meeting_target\x18\t \x01(\x01H\x04R\x1aprobabilityOfMeetingTarget\x88\x01\x01\x12\x1e\n" +
+	"\bcarbon_g\x18\n" +
+	" \x01(\x01H\x05R\acarbonG\x88\x01\x01B\v\n" +
 	"\t_cost_usdB\x0f\n" +
 	"\r_cost_low_usdB\x10\n" +
 	"\x0e_cost_high_usdB\f\n" +
 	"\n" +
 	"_energy_whB \n" +
-	"\x1e_probability_of_meeting_target\"\xa4\x01\n" +
+	"\x1e_probability_of_meeting_targetB\v\n" +
+	"\t_carbon_g\"\xa4\x01\n" +
 	"\x06Weight\x12\x16\n" +
 	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\"\n" +
 	"\forganisation\x18\x02 \x01(\tR\forganisation\x12\x16\n" +
@@ -2544,16 +2628,23 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\vstop_reason\x18\x06 \x01(\tR\n" +
 	"stopReason\x12+\n" +
 	"\aweights\x18\a \x03(\v2\x11.karasu.v1.WeightR\aweights\x12\"\n" +
-	"\fmilliseconds\x18\b \x01(\x01R\fmilliseconds\"\x97\x01\n" +
+	"\fmilliseconds\x18\b \x01(\x01R\fmilliseconds\"\xa1\x02\n" +
 	"\n" +
 	"SearchStep\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.karasu.v1.RunR\x03run\x12\x14\n" +
 	"\x05valid\x18\x02 \x01(\bR\x05valid\x12!\n" +
 	"\tobjective\x18\x03 \x01(\x01H\x00R\tobjective\x88\x01\x01\x12\x17\n" +
-	"\x04best\x18\x04 \x01(\x01H\x01R\x04best\x88\x01\x01B\f\n" +
+	"\x04best\x18\x04 \x01(\x01H\x01R\x04best\x88\x01\x01\x12\x1e\n" +
+	"\bcost_usd\x18\x05 \x01(\x01H\x02R\acostUsd\x88\x01\x01\x12 \n" +
+	"\tenergy_wh\x18\x06 \x01(\x01H\x03R\benergyWh\x88\x01\x01\x12\x1e\n" +
+	"\bcarbon_g\x18\a \x01(\x01H\x04R\acarbonG\x88\x01\x01B\f\n" +
 	"\n" +
 	"_objectiveB\a\n" +
-	"\x05_best\"\xb2\x02\n" +
+	"\x05_bestB\v\n" +
+	"\t_cost_usdB\f\n" +
+	"\n" +
+	"_energy_whB\v\n" +
+	"\t_carbon_g\"\xdf\x02\n" +
 	"\vSearchState\x125\n" +
 	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\x12+\n" +
 	"\x05steps\x18\x02 \x03(\v2\x15.karasu.v1.SearchStepR\x05steps\x123\n" +
@@ -2563,7 +2654,8 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x06 \x01(\rR\n" +
 	"candidates\x12\x12\n" +
-	"\x04hint\x18\a \x01(\tR\x04hint\"K\n" +
+	"\x04hint\x18\a \x01(\tR\x04hint\x12+\n" +
+	"\x05front\x18\b \x03(\v2\x15.karasu.v1.SearchStepR\x05front\"K\n" +
 	"\x12StartSearchRequest\x125\n" +
 	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\"C\n" +
 	"\x13StartSearchResponse\x12,\n" +
@@ -2735,55 +2827,56 @@ var file_karasu_v1_api_proto_depIdxs = []int32{
 	11, // 14: karasu.v1.SearchState.incumbent:type_name -> karasu.v1.Prediction
 	12, // 15: karasu.v1.SearchState.weights:type_name -> karasu.v1.Weight
 	13, // 16: karasu.v1.SearchState.next:type_name -> karasu.v1.Suggestion
-	10, // 17: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
-	15, // 18: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
-	13, // 19: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
-	2,  // 20: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
-	0,  // 21: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
-	15, // 22: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
-	15, // 23: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
-	15, // 24: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
-	10, // 25: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
-	11, // 26: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
-	12, // 27: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
-	31, // 28: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
-	34, // 29: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
-	41, // 30: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
-	42, // 31: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
-	43, // 32: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
-	37, // 33: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	38, // 34: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	4,  // 35: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 36: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 37: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	16, // 38: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	18, // 39: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	20, // 40: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	22, // 41: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	24, // 42: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	26, // 43: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	28, // 44: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	30, // 45: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	33, // 46: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	36, // 47: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	5,  // 48: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 49: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 50: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	17, // 51: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	19, // 52: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	21, // 53: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	23, // 54: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	25, // 55: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	27, // 56: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	29, // 57: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	32, // 58: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	35, // 59: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	39, // 60: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	48, // [48:61] is the sub-list for method output_type
-	35, // [35:48] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	14, // 17: karasu.v1.SearchState.front:type_name -> karasu.v1.SearchStep
+	10, // 18: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
+	15, // 19: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
+	13, // 20: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
+	2,  // 21: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
+	0,  // 22: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
+	15, // 23: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
+	15, // 24: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
+	15, // 25: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
+	10, // 26: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
+	11, // 27: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
+	12, // 28: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
+	31, // 29: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
+	34, // 30: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
+	41, // 31: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
+	42, // 32: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
+	43, // 33: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
+	37, // 34: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	38, // 35: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	4,  // 36: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,  // 37: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,  // 38: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	16, // 39: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	18, // 40: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	20, // 41: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	22, // 42: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	24, // 43: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	26, // 44: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	28, // 45: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	30, // 46: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	33, // 47: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	36, // 48: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	5,  // 49: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 50: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 51: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	17, // 52: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	19, // 53: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	21, // 54: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	23, // 55: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	25, // 56: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	27, // 57: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	29, // 58: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	32, // 59: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	35, // 60: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	39, // 61: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	49, // [49:62] is the sub-list for method output_type
+	36, // [36:49] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }
