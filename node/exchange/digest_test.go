@@ -88,8 +88,7 @@ func (m *memory) Admit(_ context.Context, asked map[commons.ID]model.Topic, enve
 func meet(t testing.TB, a, b *memory) (ra, rb Result) {
 	t.Helper()
 	ca, cb := net.Pipe()
-	defer ca.Close()
-	defer cb.Close()
+	defer func() { _, _ = ca.Close(), cb.Close() }()
 	d := newDigest(10 * time.Second)
 	errs := make(chan error, 1)
 	go func() {
@@ -99,7 +98,7 @@ func meet(t testing.TB, a, b *memory) (ra, rb Result) {
 	}()
 	ra, err := d.Initiate(context.Background(), ca, a)
 	if err != nil {
-		ca.Close()
+		_ = ca.Close()
 	}
 	if rerr := <-errs; err != nil || rerr != nil {
 		t.Fatalf("initiator: %v, responder: %v", err, rerr)

@@ -44,6 +44,7 @@ type Exchange struct {
 
 	mu      sync.Mutex
 	started bool
+	closed  bool
 	topics  map[model.Topic]*joined
 	peers   map[peer.ID]*peerState
 	inbound int
@@ -105,7 +106,7 @@ func (e *Exchange) Start(ctx context.Context) error {
 func (e *Exchange) start() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.started || e.ctx.Err() != nil {
+	if e.started || e.closed {
 		return fmt.Errorf("%w: start once, and not after close", ErrNotStarted)
 	}
 	sub, err := e.opts.Host.EventBus().Subscribe([]any{
@@ -132,13 +133,14 @@ func (e *Exchange) start() error {
 // and not stored yet is dropped; it comes again. Closing twice is fine.
 func (e *Exchange) Close() error {
 	e.mu.Lock()
-	closed := e.ctx.Err() != nil
+	began := e.started && !e.closed
+	e.closed = true
 	e.cancel()
-	started, events, unwatch := e.started, e.events, e.unwatch
+	events, unwatch := e.events, e.unwatch
 	topics := e.topics
 	e.topics = make(map[model.Topic]*joined)
 	e.mu.Unlock()
-	if closed || !started {
+	if !began {
 		return nil
 	}
 	e.opts.Host.RemoveStreamHandler(e.opts.Reconciler.Protocol())
@@ -155,7 +157,7 @@ func (e *Exchange) Close() error {
 func (e *Exchange) running() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.started || e.ctx.Err() != nil {
+	if !e.started || e.closed {
 		return ErrNotStarted
 	}
 	return nil
@@ -164,7 +166,7 @@ func (e *Exchange) running() error {
 // Publish stores an own record and gossips it. It returns once the record is on
 // disk, and so will reach every node that wants it, now or by reconciliation. A
 // record that is held already is gossiped again. Errors wrap [ErrOutdated] where
-// the record is not the newest under its key, and hold a [*Refusal] where other
+// the record is not the newest under its key, and hold a [*RefusalError] where other
 // nodes would refuse it.
 func (e *Exchange) Publish(ctx context.Context, r *commons.Record) error {
 	return e.PublishAll(ctx, []*commons.Record{r})
@@ -192,8 +194,8 @@ func (e *Exchange) PublishAll(ctx context.Context, records []*commons.Record) er
 		errs = append(errs, fmt.Errorf("publish: %w", err))
 	}
 	fresh := make(map[model.Topic]struct{})
-	for i, o := range outcomes {
-		r := records[i]
+	for i, r := range records[:min(len(records), len(outcomes))] {
+		o := outcomes[i]
 		switch o {
 		case commons.Stale, commons.Equivocation:
 			errs = append(errs, fmt.Errorf("publish %s: %w", r.Key, ErrOutdated))

@@ -131,7 +131,7 @@ func TestPublishRefusesWhatOthersWould(t *testing.T) {
 		t.Errorf("older revision: %v", err)
 	}
 	old := seal(t, n.key, pagerank, 3, func(r *karasuv1.Record) { r.Created, r.NotAfter = 1000, 2000 })
-	var refusal *Refusal
+	var refusal *RefusalError
 	if err := n.ex.Publish(t.Context(), old); !errors.As(err, &refusal) || refusal.Reason != Expired {
 		t.Errorf("expired: %v", err)
 	}

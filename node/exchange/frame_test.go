@@ -128,8 +128,7 @@ func TestFrameBounds(t *testing.T) {
 // a frame's beginning, does not hold a session longer than its grace.
 func TestSlowPeerIsCut(t *testing.T) {
 	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
+	defer func() { _, _ = a.Close(), b.Close() }()
 	go func() {
 		// Small valid frames, one at a time, for ever.
 		for {

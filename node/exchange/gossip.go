@@ -50,7 +50,7 @@ func (e *Exchange) Join(topic model.Topic) error {
 func (e *Exchange) join(topic model.Topic, byName bool) (fresh bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ctx.Err() != nil || !e.started {
+	if e.closed || !e.started {
 		return false, ErrNotStarted
 	}
 	if j := e.topics[topic]; j != nil {

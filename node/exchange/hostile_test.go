@@ -65,8 +65,8 @@ func (h *hostile) connect(n *node) {
 	}
 }
 
-// join returns a topic once the node is known to take part in it.
-func (h *hostile) join(topic string, n *node) *pubsub.Topic {
+// join returns a topic once somebody is known to take part in it.
+func (h *hostile) join(topic string) *pubsub.Topic {
 	h.t.Helper()
 	tp, err := h.ps.Join(topic)
 	if err != nil {
@@ -151,7 +151,7 @@ func TestHostileGossip(t *testing.T) {
 	}
 	m := newHostile(t)
 	m.connect(b)
-	tp := m.join(pagerank.String(), b)
+	tp := m.join(pagerank.String())
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := b.ex.Stats().Rejected[c.reason]
@@ -204,7 +204,7 @@ func TestReplayOnAnotherTopic(t *testing.T) {
 	eventually(t, "B takes part in both", func() bool { return b.holds(genuine) && len(b.ex.Topics()) == 2 })
 	m := newHostile(t)
 	m.connect(b)
-	m.publish(m.join(kmeans.String(), b), genuine.Envelope)
+	m.publish(m.join(kmeans.String()), genuine.Envelope)
 	eventually(t, "the replay is counted", func() bool { return b.ex.Stats().Rejected[WrongTopic] == 1 })
 }
 
@@ -217,7 +217,7 @@ func TestFloodOfForgeries(t *testing.T) {
 	eventually(t, "B takes part", func() bool { return b.holds(first) && len(b.ex.Topics()) == 1 })
 	m := newHostile(t)
 	m.connect(b)
-	tp := m.join(pagerank.String(), b)
+	tp := m.join(pagerank.String())
 	eventually(t, "the flooder is greylisted", func() bool {
 		for i := range 64 {
 			m.publish(tp, fmt.Appendf(nil, "junk %d %d", time.Now().UnixNano(), i))
@@ -232,7 +232,7 @@ func TestFloodOfForgeries(t *testing.T) {
 	}
 	// It gets no sync session either.
 	s := m.open(b)
-	defer s.Reset() //nolint:errcheck
+	defer s.Reset() //nolint:errcheck // the test is over
 	if frame := readFrame(t, s); frame.GetRefusal().GetReason() != string(Greylisted) {
 		t.Errorf("sync answered %v", frame)
 	}
@@ -250,7 +250,7 @@ func TestFloodOfValidRecords(t *testing.T) {
 	eventually(t, "B takes part", func() bool { return b.holds(first) && len(b.ex.Topics()) == 1 })
 	m := newHostile(t)
 	m.connect(b)
-	tp := m.join(pagerank.String(), b)
+	tp := m.join(pagerank.String())
 	for i := range 30 {
 		m.publish(tp, seal(t, m.key, pagerank, i, nil).Envelope)
 	}
@@ -286,7 +286,7 @@ func TestEquivocation(t *testing.T) {
 	eventually(t, "B takes part", func() bool { return b.holds(first) && len(b.ex.Topics()) == 1 })
 	m := newHostile(t)
 	m.connect(b)
-	tp := m.join(pagerank.String(), b)
+	tp := m.join(pagerank.String())
 	for i := range 5 {
 		m.publish(tp, seal(t, m.key, pagerank, 1, func(r *karasuv1.Record) {
 			other := draft(t, pagerank, 1, nil)
@@ -294,7 +294,7 @@ func TestEquivocation(t *testing.T) {
 			if err := proto.Unmarshal(other.GetBody(), &s); err != nil {
 				t.Fatal(err)
 			}
-			s.Configurations[0].OkRuns = uint32(i + 1) //nolint:gosec // small
+			s.Configurations[0].OkRuns = uint32(i + 1)
 			body, err := proto.Marshal(&s)
 			if err != nil {
 				t.Fatal(err)
@@ -324,7 +324,7 @@ func TestEnvelopeInOtherBytes(t *testing.T) {
 	eventually(t, "B takes part", func() bool { return b.holds(genuine) && len(b.ex.Topics()) == 1 })
 	m := newHostile(t)
 	m.connect(b)
-	tp := m.join(pagerank.String(), b)
+	tp := m.join(pagerank.String())
 	// Field 100, varint 1.
 	m.publish(tp, append(bytes.Clone(genuine.Envelope), 0xa0, 0x06, 0x01))
 	eventually(t, "padding is refused", func() bool { return b.ex.Stats().Rejected[Malformed] > 0 })
@@ -524,7 +524,7 @@ func TestSlowLoris(t *testing.T) {
 func TestLyingResponder(t *testing.T) {
 	m := newHostile(t)
 	m.host.SetStreamHandler(SyncProtocol, func(s network.Stream) {
-		defer s.Close()
+		defer s.Close() //nolint:errcheck // the liar does not care
 		var ids []commons.ID
 		for n := range 100 {
 			ids = append(ids, id(n))

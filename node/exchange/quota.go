@@ -100,7 +100,7 @@ func newUsage(q Quotas, store Store) *usage {
 
 // check says whether one more record fits. Gossip also takes from the author's
 // rate.
-func (u *usage) check(r *commons.Record, gossip bool, now time.Time) *Refusal {
+func (u *usage) check(r *commons.Record, gossip bool, now time.Time) *RefusalError {
 	replaces := u.store.NextRevision(r.Author, r.Topic, r.Key) > 1
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -50,8 +50,8 @@ const (
 	Reject
 )
 
-// Refusal is the error that a [Validator] returns.
-type Refusal struct {
+// RefusalError is the error that a [Validator] returns.
+type RefusalError struct {
 	Reason  Reason
 	Verdict Verdict
 	// Err has the details; it may be nil.
@@ -59,7 +59,7 @@ type Refusal struct {
 }
 
 // Error returns the reason and the details.
-func (r *Refusal) Error() string {
+func (r *RefusalError) Error() string {
 	if r.Err == nil {
 		return "refused: " + string(r.Reason)
 	}
@@ -67,10 +67,10 @@ func (r *Refusal) Error() string {
 }
 
 // Unwrap returns the details.
-func (r *Refusal) Unwrap() error { return r.Err }
+func (r *RefusalError) Unwrap() error { return r.Err }
 
-func reject(reason Reason, err error) *Refusal { return &Refusal{reason, Reject, err} }
-func ignore(reason Reason, err error) *Refusal { return &Refusal{reason, Ignore, err} }
+func reject(reason Reason, err error) *RefusalError { return &RefusalError{reason, Reject, err} }
+func ignore(reason Reason, err error) *RefusalError { return &RefusalError{reason, Ignore, err} }
 
 // Stats count what happened since the exchange was made.
 type Stats struct {

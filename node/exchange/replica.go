@@ -97,7 +97,7 @@ func (r *replica) Admit(ctx context.Context, asked map[commons.ID]model.Topic, e
 	return stored, refused, err
 }
 
-func (r *replica) refuse(refusal *Refusal, now time.Time) {
+func (r *replica) refuse(refusal *RefusalError, now time.Time) {
 	r.e.counters.refused(refusal.Reason)
 	if refusal.Verdict == Reject {
 		r.offences++
@@ -106,7 +106,7 @@ func (r *replica) refuse(refusal *Refusal, now time.Time) {
 }
 
 // pause is how long a refused record is not fetched again.
-func (r *Refusal) pause() time.Duration {
+func (r *RefusalError) pause() time.Duration {
 	switch r.Reason {
 	case QuotaCount, QuotaBytes, QuotaTotal, QuotaAuthor, Future, Duplicate:
 		return refusedShort

@@ -99,7 +99,7 @@ func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time) {
 	defer e.mu.Unlock()
 	st := e.state(id)
 	st.force = st.force || unless.IsZero()
-	if st.pending || e.ctx.Err() != nil {
+	if st.pending || e.closed {
 		return
 	}
 	st.pending = true
@@ -190,7 +190,7 @@ func (e *Exchange) SyncNow(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(e.ctx, cancel)
+	stop := context.AfterFunc(e.ctx, cancel) //nolint:contextcheck // closing the exchange ends the call too
 	defer stop()
 	var (
 		wg    sync.WaitGroup

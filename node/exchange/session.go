@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -69,7 +71,7 @@ func (e *Exchange) state(id peer.ID) *peerState {
 func (e *Exchange) handleStream(s network.Stream) {
 	id := s.Conn().RemotePeer()
 	e.mu.Lock()
-	if e.ctx.Err() != nil {
+	if e.closed {
 		e.mu.Unlock()
 		_ = s.Reset()
 		return
@@ -145,11 +147,7 @@ func (e *Exchange) run(ctx context.Context, s network.Stream, role func(context.
 	} else {
 		err = s.Close()
 	}
-	var learned []model.Topic
-	for t := range r.learned {
-		learned = append(learned, t)
-	}
-	e.joinLearned(learned)
+	e.joinLearned(slices.Collect(maps.Keys(r.learned)))
 	e.account(id, res, err)
 	if res.Stored > 0 {
 		e.spread(id)

@@ -44,7 +44,7 @@ func NewValidator(store Store, quotas Quotas, now func() time.Time) (*Validator,
 
 // Check returns the record in an envelope that came under a topic, or why it is
 // refused. It keeps the envelope. Cheap checks come first.
-func (v *Validator) Check(topic model.Topic, envelope []byte, from Source) (*commons.Record, *Refusal) {
+func (v *Validator) Check(topic model.Topic, envelope []byte, from Source) (*commons.Record, *RefusalError) {
 	r, refusal := v.open(envelope)
 	if refusal == nil {
 		refusal = v.judge(r, topic, from)
@@ -56,7 +56,7 @@ func (v *Validator) Check(topic model.Topic, envelope []byte, from Source) (*com
 }
 
 // open checks what can be checked without knowing where the record belongs.
-func (v *Validator) open(envelope []byte) (*commons.Record, *Refusal) {
+func (v *Validator) open(envelope []byte) (*commons.Record, *RefusalError) {
 	r, err := commons.Open(envelope)
 	switch {
 	case errors.Is(err, commons.ErrTooLarge):
@@ -72,7 +72,7 @@ func (v *Validator) open(envelope []byte) (*commons.Record, *Refusal) {
 }
 
 // judge decides on a record whose author is proved.
-func (v *Validator) judge(r *commons.Record, topic model.Topic, from Source) *Refusal {
+func (v *Validator) judge(r *commons.Record, topic model.Topic, from Source) *RefusalError {
 	if r.Topic != topic {
 		return reject(WrongTopic, nil)
 	}

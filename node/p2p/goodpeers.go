@@ -60,7 +60,7 @@ func loadGoodPeers(path string) (*goodPeers, error) {
 	if err != nil {
 		return g, fmt.Errorf("good peers: %w", err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	raw, err := io.ReadAll(io.LimitReader(f, maxGoodPeersFile))
 	if err != nil {
 		return g, fmt.Errorf("good peers: %w", err)

@@ -26,7 +26,7 @@ func newResourceManager(l Limits, exempt []netip.Prefix) (network.ResourceManage
 
 	exempt = append([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, exempt...)
 	var v4, v6 []rcmgr.NetworkPrefixLimit
-	var rates []rate.PrefixLimit
+	rates := make([]rate.PrefixLimit, 0, len(exempt))
 	for _, p := range exempt {
 		limit := rcmgr.NetworkPrefixLimit{Network: p, ConnCount: math.MaxInt}
 		if p.Addr().Is4() {

@@ -99,6 +99,7 @@ func New(ctx context.Context, priv crypto.PrivKey, cfg Config, logger *slog.Logg
 		return nil, err
 	}
 	n.ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	//nolint:contextcheck // the gossip layer lives as long as the network
 	if n.gossip, err = newGossip(n.ctx, n.host, n.filter, s.Scoring, n.logger.With("layer", "gossip")); err != nil {
 		n.cancel()
 		return nil, errors.Join(err, n.host.Close())

@@ -359,7 +359,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
+	defer m.Close() //nolint:errcheck // the test is over
 	for addr, want := range map[string]int{"203.0.113.5": 20, "10.3.4.5": 40, "127.0.0.1": 40} {
 		t.Run(addr, func(t *testing.T) {
 			endpoint := ma.StringCast("/ip4/" + addr + "/tcp/4001")
@@ -389,7 +389,7 @@ func TestPlainLibp2pPeer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
+	defer h.Close() //nolint:errcheck // the test is over
 	info, err := peer.AddrInfoFromP2pAddr(n.Addrs()[0])
 	if err != nil {
 		t.Fatal(err)
