@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -149,7 +149,7 @@ type machineJSON struct {
 
 func printMachines(a *app, machines []catalog.MachineType, asJSON bool) error {
 	if asJSON {
-		out := []machineJSON{}
+		out := make([]machineJSON, 0, len(machines))
 		for _, m := range machines {
 			out = append(out, machineJSON{
 				Cloud: m.Cloud, MachineType: m.Name, VCPUs: m.VCPUs, MemoryGiB: m.MemoryGiB,
@@ -173,21 +173,22 @@ func printMachines(a *app, machines []catalog.MachineType, asJSON bool) error {
 		t.add(m.Cloud, m.Name, fmt.Sprintf("%g", m.VCPUs), fmt.Sprintf("%g", m.MemoryGiB), figure(m.USDPerHour, "%.4f"), date,
 			figure(m.IdleWatts, "%.1f"), figure(m.FullWatts, "%.1f"), m.Source)
 	}
-	t.print(a.stdout, "No machine type matches.")
-	return notePrices(a.stdout, stale)
+	return a.print(func(w *bytes.Buffer) {
+		t.print(w, "No machine type matches.")
+		notePrices(w, stale)
+	})
 }
 
 // notePrices says that prices are old.
-func notePrices(w io.Writer, stale int) error {
+func notePrices(w *bytes.Buffer, stale int) {
 	if stale == 0 {
-		return nil
+		return
 	}
 	verb := "are"
 	if stale == 1 {
 		verb = "is"
 	}
-	_, err := fmt.Fprintf(w, "%s %s older than %d days; a catalog file of your own can renew them.\n", counted(stale, "price"), verb, int(catalog.PriceLifetime.Hours()/24))
-	return err
+	fmt.Fprintf(w, "%s %s older than %d days; a catalog file of your own can renew them.\n", counted(stale, "price"), verb, int(catalog.PriceLifetime.Hours()/24))
 }
 
 func figure(v float64, format string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/karasu-project/karasu/optimizer/catalog"
@@ -38,9 +39,10 @@ func (c catalogSpaceCmd) Run(a *app) error {
 		}
 		t.add(m.Name, fmt.Sprintf("%g", m.VCPUs), fmt.Sprintf("%g", m.MemoryGiB), figure(m.USDPerHour, "%.4f"), nodes[1:])
 	}
-	t.print(a.stdout, "No machine type is known there.")
-	_, err = fmt.Fprintf(a.stdout, "%s.\n", counted(len(space), "configuration"))
-	return err
+	return a.print(func(w *bytes.Buffer) {
+		t.print(w, "No machine type is known there.")
+		fmt.Fprintf(w, "%s.\n", counted(len(space), "configuration"))
+	})
 }
 
 func sameMachine(a, b catalog.MachineType) bool { return a.Cloud == b.Cloud && a.Name == b.Name }

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -24,9 +24,8 @@ func (completionCmd) Help() string {
 // Run writes a script that knows every command and flag.
 func (c completionCmd) Run(a *app) error {
 	nodes, values := completions(a.parser.Model)
-	write := map[string]func(io.Writer, []completion, []completion){"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
-	write[c.Shell](a.stdout, nodes, values)
-	return nil
+	write := map[string]func(*bytes.Buffer, []completion, []completion){"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+	return a.print(func(w *bytes.Buffer) { write[c.Shell](w, nodes, values) })
 }
 
 // completion is what may follow a path of commands ("search start"), or a flag.
@@ -83,7 +82,7 @@ func quoted(nodes []completion) string {
 	return strings.Join(paths, "|")
 }
 
-func bashCompletion(w io.Writer, nodes, values []completion) {
+func bashCompletion(w *bytes.Buffer, nodes, values []completion) {
 	fmt.Fprintf(w, `# Completion of karasu for bash. Written by: karasu completion bash
 _karasu() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path="" next word words=""
@@ -109,7 +108,7 @@ complete -o default -F _karasu karasu
 `)
 }
 
-func zshCompletion(w io.Writer, nodes, values []completion) {
+func zshCompletion(w *bytes.Buffer, nodes, values []completion) {
 	fmt.Fprintf(w, `#compdef karasu
 # Completion of karasu for zsh. Written by: karasu completion zsh
 _karasu() {
@@ -137,7 +136,7 @@ if [ "$funcstack[1]" = "_karasu" ]; then _karasu "$@"; else compdef _karasu kara
 `)
 }
 
-func fishCompletion(w io.Writer, nodes, values []completion) {
+func fishCompletion(w *bytes.Buffer, nodes, values []completion) {
 	fmt.Fprintf(w, `# Completion of karasu for fish. Written by: karasu completion fish
 function __karasu_words
   set -l path ""

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -85,3 +86,12 @@ func oneLine(s string) string {
 	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 	return clean(strings.Join(lines, "; "))
 }
+
+// complain writes one line to standard error. What cannot be written there cannot
+// be told to anybody.
+func complain(stderr io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(stderr, "karasu: "+format+"\n", args...)
+}
+
+// note tells the user something beside the answer, on standard error.
+func (a *app) note(format string, args ...any) { complain(a.stderr, format, args...) }

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/karasu-project/karasu/store/commons"
@@ -72,7 +72,7 @@ func (c fsckCmd) Run(a *app) error {
 	if c.JSON {
 		err = writeJSON(a.stdout, reports)
 	} else {
-		err = printChecked(a.stdout, reports)
+		err = a.print(func(w *bytes.Buffer) { printChecked(w, reports) })
 	}
 	if err != nil {
 		return err
@@ -83,10 +83,9 @@ func (c fsckCmd) Run(a *app) error {
 	return nil
 }
 
-func printChecked(w io.Writer, reports []checked) error {
+func printChecked(w *bytes.Buffer, reports []checked) {
 	if len(reports) == 0 {
-		_, err := fmt.Fprintln(w, "There is no database yet.")
-		return err
+		fmt.Fprintln(w, "There is no database yet.")
 	}
 	for _, r := range reports {
 		state := "sound"
@@ -108,5 +107,4 @@ func printChecked(w io.Writer, reports []checked) error {
 			fmt.Fprintf(w, "  and %d more\n", more)
 		}
 	}
-	return nil
 }

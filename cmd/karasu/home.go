@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/karasu-project/karasu/node"
 	"github.com/karasu-project/karasu/optimizer/catalog"
@@ -26,17 +25,17 @@ func (a *app) catalog(file string) (*catalog.Catalog, error) {
 		return catalog.Load(catalog.Builtin(), file)
 	}
 	h, err := a.home()
-	if err != nil {
+	if err == nil {
+		var config node.Config
+		if config, err = node.LoadConfig(h); err == nil {
+			return h.Catalog(config)
+		}
+	}
+	var nowhere *usageError // no variable says where a home could be
+	if errors.Is(err, node.ErrNoHome) || errors.As(err, &nowhere) {
 		return catalog.Builtin(), nil
 	}
-	config, err := node.LoadConfig(h)
-	if errors.Is(err, node.ErrNoHome) {
-		return catalog.Builtin(), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return h.Catalog(config)
+	return nil, err
 }
 
 // notePrices says on standard error which of the shown prices are old, where they
@@ -51,7 +50,7 @@ func (a *app) notePrices(s *karasuv1.SearchSettings, shown ...*karasuv1.Predicti
 		m, err := machines.Lookup(s.GetWorkload().GetInfrastructure(), p.GetConfiguration().GetMachineType())
 		if err == nil && m.StalePrice(a.now()) && !said[m.Name] {
 			said[m.Name] = true
-			fmt.Fprintf(a.stderr, "karasu: the price of %s is of %s, more than %d days ago; a catalog file can renew it\n",
+			a.note("the price of %s is of %s, more than %d days ago; a catalog file can renew it",
 				m.Name, m.PriceDate.Format("2006-01-02"), int(catalog.PriceLifetime.Hours()/24))
 		}
 	}

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -65,10 +65,10 @@ func (c importCSVCmd) Run(a *app) error {
 		return err
 	}
 	for _, p := range report.Problems {
-		fmt.Fprintln(a.stderr, "karasu:", oneLine(p.Error()))
+		a.note("%s", oneLine(p.Error()))
 	}
 	if more := report.Bad - len(report.Problems); more > 0 {
-		fmt.Fprintf(a.stderr, "karasu: and %s like these\n", counted(more, "more line"))
+		a.note("and %s like these", counted(more, "more line"))
 	}
 	if report.Bad > 0 && !c.SkipBad {
 		return fmt.Errorf("%s of %d cannot be imported, so nothing was; mend the file or add --skip-bad", counted(report.Bad, "line"), report.Bad+len(report.Runs))
@@ -205,9 +205,10 @@ func (c importCSVCmd) summarise(a *app, report *ingest.Report) error {
 	for _, g := range groups(report.Runs) {
 		t.add(dash(g.Job), g.Topic, dash(g.Dataset), fmt.Sprint(g.Runs), fmt.Sprint(g.OK))
 	}
-	t.print(a.stdout, "The file holds no run.")
-	_, err := fmt.Fprintf(a.stdout, "%s would be imported; nothing was stored.\n", counted(len(report.Runs), "run"))
-	return err
+	return a.print(func(w *bytes.Buffer) {
+		t.print(w, "The file holds no run.")
+		fmt.Fprintf(w, "%s would be imported; nothing was stored.\n", counted(len(report.Runs), "run"))
+	})
 }
 
 func (c importCSVCmd) print(a *app, report *ingest.Report, imported, unchanged uint32) error {
@@ -218,10 +219,12 @@ func (c importCSVCmd) print(a *app, report *ingest.Report, imported, unchanged u
 		_, err := fmt.Fprintln(a.stdout, "The file holds no run.")
 		return err
 	}
-	return printCounts(a.stdout, len(groups(report.Runs)), imported, unchanged, report.Bad)
+	return a.print(func(w *bytes.Buffer) {
+		printCounts(w, len(groups(report.Runs)), imported, unchanged, report.Bad)
+	})
 }
 
-func printCounts(w io.Writer, workloads int, imported, unchanged uint32, bad int) error {
+func printCounts(w *bytes.Buffer, workloads int, imported, unchanged uint32, bad int) {
 	fmt.Fprintf(w, "Imported %s of %s", counted(imported, "run"), counted(workloads, "workload"))
 	if unchanged > 0 {
 		fmt.Fprintf(w, "; %s stored before", number(unchanged))
@@ -229,6 +232,5 @@ func printCounts(w io.Writer, workloads int, imported, unchanged uint32, bad int
 	if bad > 0 {
 		fmt.Fprintf(w, "; %s skipped", counted(bad, "bad line"))
 	}
-	_, err := fmt.Fprintln(w, ".")
-	return err
+	fmt.Fprintln(w, ".")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -37,7 +38,8 @@ func (c initCmd) Run(a *app) error {
 	if err := h.Init(c.Org, node.InitOptions{Listen: c.Listen, Bootstrap: c.Bootstrap, Local: c.Local}); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "Created the home of %s.\n  configuration  %s\n  identity       %s\n  data           %s\nNext: karasu daemon\n",
-		clean(c.Org), h.ConfigFile(), h.IdentityFile(), h.DataDir)
-	return nil
+	return a.print(func(w *bytes.Buffer) {
+		fmt.Fprintf(w, "Created the home of %s.\n  configuration  %s\n  identity       %s\n  data           %s\nNext: karasu daemon\n",
+			clean(c.Org), h.ConfigFile(), h.IdentityFile(), h.DataDir)
+	})
 }

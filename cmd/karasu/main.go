@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -88,7 +87,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var c cli
 	parser, err := newParser(&c, stdout, stderr)
 	if err != nil {
-		fmt.Fprintln(stderr, "karasu:", err)
+		complain(stderr, "%v", err)
 		return exitFailed
 	}
 	if len(args) == 0 {
@@ -96,13 +95,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "karasu: %s (%s)\n", oneLine(err.Error()), helpHint(err))
+		complain(stderr, "%s (%s)", oneLine(err.Error()), helpHint(err))
 		return exitUsage
 	}
 	a := &app{globals: c.globals, ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv, now: time.Now, parser: parser}
 	line, code := describe(command.Run(a))
 	if line != "" {
-		fmt.Fprintln(stderr, "karasu:", line)
+		complain(stderr, "%s", line)
 	}
 	return code
 }

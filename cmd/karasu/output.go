@@ -20,23 +20,30 @@ type jsonFlag struct {
 }
 
 // show prints an API message as JSON, or by the given function.
-func (f jsonFlag) show(a *app, m proto.Message, human func(w io.Writer)) error {
-	var out bytes.Buffer
-	if f.JSON {
-		// Field names as in the schema, and fields that are zero too, so that readers
-		// need no knowledge of defaults.
-		raw, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(m)
-		if err != nil {
-			return fmt.Errorf("write JSON: %w", err)
-		}
-		// protojson varies its spaces on purpose; Indent settles them.
-		if err := json.Indent(&out, raw, "", "  "); err != nil {
-			return fmt.Errorf("write JSON: %w", err)
-		}
-		out.WriteByte('\n')
-	} else {
-		human(&out)
+func (f jsonFlag) show(a *app, m proto.Message, human func(w *bytes.Buffer)) error {
+	if !f.JSON {
+		return a.print(human)
 	}
+	// Field names as in the schema, and fields that are zero too, so that readers
+	// need no knowledge of defaults.
+	raw, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	var out bytes.Buffer
+	// protojson varies its spaces on purpose; Indent settles them.
+	if err := json.Indent(&out, raw, "", "  "); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	out.WriteByte('\n')
+	_, err = a.stdout.Write(out.Bytes())
+	return err
+}
+
+// print writes to standard output what a function puts together.
+func (a *app) print(human func(w *bytes.Buffer)) error {
+	var out bytes.Buffer
+	human(&out)
 	_, err := a.stdout.Write(out.Bytes())
 	return err
 }
@@ -69,10 +76,16 @@ func (t *table) add(cells ...string) {
 
 // print writes the table, or a line in its place where it has no rows.
 func (t *table) print(w io.Writer, empty string) {
-	if len(t.rows) == 0 {
-		fmt.Fprintln(w, empty)
-		return
+	out := empty + "\n"
+	if len(t.rows) > 0 {
+		out = t.String()
 	}
+	// What a pipe that was closed does not take is nobody's loss.
+	_, _ = io.WriteString(w, out)
+}
+
+// String returns the table with a line end after each line.
+func (t *table) String() string {
 	width := make([]int, len(t.header))
 	lines := append([][]string{t.header}, t.rows...)
 	for _, line := range lines {
@@ -80,6 +93,7 @@ func (t *table) print(w io.Writer, empty string) {
 			width[i] = max(width[i], utf8.RuneCountInString(c))
 		}
 	}
+	var out strings.Builder
 	for _, line := range lines {
 		var b strings.Builder
 		for i, c := range line {
@@ -94,8 +108,9 @@ func (t *table) print(w io.Writer, empty string) {
 			}
 			b.WriteString(c)
 		}
-		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+		out.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 	}
+	return out.String()
 }
 
 // clean replaces what could move a terminal's cursor or turn its text around:

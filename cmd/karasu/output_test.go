@@ -48,7 +48,7 @@ func TestNoProgressWithoutTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if isTerminal(f) {
 		t.Error("a file is called a terminal")
 	}

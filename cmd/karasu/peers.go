@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"bytes"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -21,7 +21,7 @@ func (c peersCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.show(a, res.Msg, func(w io.Writer) {
+	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		// The organisation is what a peer calls itself; the id is who it is.
 		t := newTable("ORGANISATION", "CONNECTED", ">ROUND TRIP", ">RECORDS", "PEER ID", "ADDRESS")
 		for _, p := range res.Msg.GetPeers() {

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -45,7 +45,7 @@ func (c recommendCmd) Run(a *app) error {
 		if w.Infrastructure, err = knownInfrastructure(a, client, c.Framework, c.Algorithm); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stderr, "karasu: taking --infrastructure %s, on which this is known\n", clean(w.GetInfrastructure()))
+		a.note("taking --infrastructure %s, on which this is known", clean(w.GetInfrastructure()))
 	}
 	settings, err := c.settingsFlags.message(a, w)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c recommendCmd) Run(a *app) error {
 		return err
 	}
 	a.notePrices(settings, res.Msg.GetPredictions()...)
-	return c.show(a, res.Msg, func(w io.Writer) {
+	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		printPredictions(w, res.Msg.GetPredictions())
 		if basis := res.Msg.GetBasis(); basis != "" {
 			fmt.Fprintf(w, "\nRests on %s.\n", clean(strings.TrimSuffix(basis, ".")))
@@ -65,7 +65,7 @@ func (c recommendCmd) Run(a *app) error {
 	})
 }
 
-func printPredictions(w io.Writer, predictions []*karasuv1.Prediction) {
+func printPredictions(w *bytes.Buffer, predictions []*karasuv1.Prediction) {
 	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">80% FROM", ">TO", ">COST", ">ENERGY", ">MEETS TARGET")
 	for i, p := range predictions {
 		t.add(fmt.Sprint(i+1), configuration(p.GetConfiguration()), seconds(p.GetRuntimeSeconds()),

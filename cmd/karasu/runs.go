@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"bytes"
 	"time"
 
 	"connectrpc.com/connect"
@@ -28,7 +28,7 @@ func (c runsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.show(a, res.Msg, func(w io.Writer) {
+	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		t := newTable("START", "JOB", "DATASET", "TOPIC", ">INPUT", "CONFIGURATION", ">RUNTIME", "OUTCOME")
 		for _, r := range res.Msg.GetRuns() {
 			start := unknown

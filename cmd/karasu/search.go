@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 
 	"connectrpc.com/connect"
 
@@ -43,7 +43,7 @@ func (c searchNextCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.show(a, res.Msg, func(w io.Writer) { printSuggestion(w, c.Job, res.Msg.GetSuggestion()) })
+	return c.show(a, res.Msg, func(w *bytes.Buffer) { printSuggestion(w, c.Job, res.Msg.GetSuggestion()) })
 }
 
 type searchListCmd struct{ jsonFlag }
@@ -58,7 +58,7 @@ func (c searchListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.show(a, res.Msg, func(w io.Writer) {
+	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		t := newTable("JOB", "TOPIC", "OBJECTIVE", ">TARGET", ">RUNS", ">CANDIDATES", "BEST", ">VALUE")
 		for _, s := range res.Msg.GetSearches() {
 			best, value := bestStep(s)

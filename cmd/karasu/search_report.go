@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 
 	"connectrpc.com/connect"
 
@@ -51,7 +51,7 @@ func (c searchReportCmd) Run(a *app) error {
 		return err
 	}
 	s := res.Msg.GetState()
-	return c.show(a, res.Msg, func(w io.Writer) {
+	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		printLastStep(w, s)
 		if s.GetHint() != "" {
 			fmt.Fprintf(w, "So far %s.\n", clean(s.GetHint()))
@@ -61,7 +61,7 @@ func (c searchReportCmd) Run(a *app) error {
 	})
 }
 
-func printLastStep(w io.Writer, s *karasuv1.SearchState) {
+func printLastStep(w *bytes.Buffer, s *karasuv1.SearchState) {
 	if len(s.GetSteps()) == 0 {
 		return
 	}

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 
 	"connectrpc.com/connect"
 
@@ -50,7 +50,7 @@ func (c searchStartCmd) Run(a *app) error {
 	}
 	s := res.Msg.GetState()
 	a.notePrices(s.GetSettings(), s.GetNext().GetPrediction())
-	return c.show(a, res.Msg, func(w io.Writer) {
+	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		fmt.Fprintf(w, "Search %s: %s over %s%s.\n", clean(c.Job), describeGoal(s.GetSettings()),
 			counted(s.GetCandidates(), "configuration"), describeMethod(s.GetSettings()))
 		if n := len(s.GetSteps()); n > 0 {

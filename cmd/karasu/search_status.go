@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -32,10 +32,10 @@ func (c searchStatusCmd) Run(a *app) error {
 	}
 	s := res.Msg.GetState()
 	a.notePrices(s.GetSettings(), s.GetIncumbent(), s.GetNext().GetPrediction())
-	return c.show(a, res.Msg, func(w io.Writer) { printSearch(w, s) })
+	return c.show(a, res.Msg, func(w *bytes.Buffer) { printSearch(w, s) })
 }
 
-func printSearch(w io.Writer, s *karasuv1.SearchState) {
+func printSearch(w *bytes.Buffer, s *karasuv1.SearchState) {
 	settings := s.GetSettings()
 	name := settings.GetObjective()
 	fmt.Fprintf(w, "Search %s (%s): %s over %s%s\n\n", clean(settings.GetWorkload().GetJob()), topicOf(settings.GetWorkload()),

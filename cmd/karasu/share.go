@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -36,7 +36,7 @@ func (c sharePreviewCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.show(a, res.Msg, func(w io.Writer) {
+	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		var total uint64
 		for _, r := range res.Msg.GetRecords() {
 			printRecord(w, r)
@@ -59,7 +59,7 @@ func (c sharePreviewCmd) Run(a *app) error {
 	})
 }
 
-func printRecord(w io.Writer, p *karasuv1.PreviewedRecord) {
+func printRecord(w *bytes.Buffer, p *karasuv1.PreviewedRecord) {
 	r := p.GetRecord()
 	state := "not shared yet"
 	if p.GetShared() {
@@ -82,7 +82,7 @@ func printRecord(w io.Writer, p *karasuv1.PreviewedRecord) {
 	fmt.Fprintln(w)
 }
 
-func printSummary(w io.Writer, s *karasuv1.RunSummary) {
+func printSummary(w *bytes.Buffer, s *karasuv1.RunSummary) {
 	level := "not shared"
 	if s.Level != nil {
 		level = fmt.Sprintf("%.4f", s.GetLevel())

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 
 	"connectrpc.com/connect"
 
@@ -22,7 +22,7 @@ func (c statusCmd) Run(a *app) error {
 		return err
 	}
 	s := res.Msg
-	return c.show(a, s, func(w io.Writer) {
+	return c.show(a, s, func(w *bytes.Buffer) {
 		fmt.Fprintf(w, "organisation  %s\n", clean(s.GetOrganisation()))
 		fmt.Fprintf(w, "peer id       %s\n", clean(s.GetPeerId()))
 		for i, addr := range s.GetAddresses() {

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/guptarohit/asciigraph"
@@ -14,7 +14,7 @@ import (
 const smallShare = 0.005
 
 // printSuggestion says what to try next, why, and whether to go on at all.
-func printSuggestion(w io.Writer, job string, s *karasuv1.Suggestion) {
+func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion) {
 	if s.GetExhausted() || s.GetPrediction() == nil {
 		fmt.Fprintf(w, "Next: nothing, %s.\n", clean(s.GetReason()))
 		return
@@ -60,7 +60,7 @@ func verdict(s *karasuv1.Suggestion) string {
 }
 
 // printWeights says whose knowledge a prediction rests on.
-func printWeights(w io.Writer, weights []*karasuv1.Weight) {
+func printWeights(w *bytes.Buffer, weights []*karasuv1.Weight) {
 	if len(weights) == 0 {
 		return
 	}

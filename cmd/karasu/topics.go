@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"bytes"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -21,7 +21,7 @@ func (c topicsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.show(a, res.Msg, func(w io.Writer) {
+	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		t := newTable("TOPIC", ">PEERS", ">ORGANISATIONS", ">OWN RECORDS", ">RECEIVED", "SHARE POLICY")
 		for _, x := range res.Msg.GetTopics() {
 			t.add(strings.TrimPrefix(x.GetName(), "/karasu/1/"), number(x.GetPeers()), number(x.GetOrganisations()),

@@ -15,7 +15,7 @@ func TestBuiltin(t *testing.T) {
 		t.Fatalf("%d machine types, want about 1,075", n)
 	}
 	for _, m := range c.MachineTypes("") {
-		if err := m.Resources.Validate(); err != nil {
+		if err := m.Validate(); err != nil {
 			t.Errorf("%s: %v", m.Name, err)
 		}
 		if m.USDPerHour > 0 && m.PriceDate.IsZero() {

@@ -153,7 +153,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, r := range rows {
 			m, err := c.Lookup(r.cloud, r.name)
-			if err != nil || m.Resources.Validate() != nil || m.USDPerHour < 0 || m.IdleWatts > m.FullWatts {
+			if err != nil || m.Validate() != nil || m.USDPerHour < 0 || m.IdleWatts > m.FullWatts {
 				t.Errorf("%q was taken as %+v, %v", s, m, err)
 			}
 		}

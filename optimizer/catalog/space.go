@@ -176,7 +176,7 @@ func everyOther(in []int) []int {
 }
 
 func cross(families []string, separator string, sizes []string) []string {
-	var out []string
+	out := make([]string, 0, len(families)*len(sizes))
 	for _, f := range families {
 		for _, s := range sizes {
 			out = append(out, strings.Join([]string{f, s}, separator))

@@ -13,8 +13,9 @@ const maxSuggestions = 3
 // to a mistyped one by edit distance, at most three that are equally near. A name that
 // differs in more than a third of its letters is not offered.
 func (c *Catalog) Suggest(infrastructure, name string) []string {
-	var names []string
-	for _, m := range c.MachineTypes(infrastructure) {
+	machines := c.MachineTypes(infrastructure)
+	names := make([]string, 0, len(machines))
+	for _, m := range machines {
 		names = append(names, m.Name)
 	}
 	return nearest(name, names)

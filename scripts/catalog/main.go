@@ -8,6 +8,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -30,12 +31,12 @@ func main() {
 }
 
 // run reads the facts, sorts them by cloud, family and size and writes the table.
-func run(path string, out io.Writer) error {
-	f, err := os.Open(path)
+func run(path string, to io.Writer) error {
+	f, err := os.Open(path) //nolint:gosec // the caller names the file
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -88,13 +89,14 @@ func run(path string, out io.Writer) error {
 		}
 		return strings.Compare(a.fields[1], b.fields[1])
 	})
-	fmt.Fprintln(out, "# Built-in machine types. Written by scripts/catalog; do not edit.")
-	fmt.Fprintln(out, "# Resources: the providers' instance data, as collected by karpenter (AWS) and spark-rapids-tools (GCP).")
-	fmt.Fprintf(out, "# Prices: on demand, Linux, USD per node and hour: %s. No other price is known.\n",
+	var out bytes.Buffer
+	fmt.Fprintln(&out, "# Built-in machine types. Written by scripts/catalog; do not edit.")
+	fmt.Fprintln(&out, "# Resources: the providers' instance data, as collected by karpenter (AWS) and spark-rapids-tools (GCP).")
+	fmt.Fprintf(&out, "# Prices: on demand, Linux, USD per node and hour: %s. No other price is known.\n",
 		strings.Join(slices.Sorted(maps.Keys(priced)), ", "))
-	fmt.Fprintln(out, "# Watts: of one node at rest and at full load, estimated by the cloud-carbon-coefficients project.")
-	fmt.Fprintln(out, "# An empty field is unknown.")
-	w := csv.NewWriter(out)
+	fmt.Fprintln(&out, "# Watts: of one node at rest and at full load, estimated by the cloud-carbon-coefficients project.")
+	fmt.Fprintln(&out, "# An empty field is unknown.")
+	w := csv.NewWriter(&out)
 	if err := w.Write([]string{"cloud", "machine_type", "vcpus", "memory_gib", "usd_per_hour", "price_date", "idle_watts", "full_watts"}); err != nil {
 		return err
 	}
@@ -104,7 +106,11 @@ func run(path string, out io.Writer) error {
 		}
 	}
 	w.Flush()
-	return w.Error()
+	if err := w.Error(); err != nil {
+		return err
+	}
+	_, err = to.Write(out.Bytes())
+	return err
 }
 
 // family is the name before the size: "m5" of "m5.xlarge", "n2-standard" of "n2-standard-8".
