@@ -18,9 +18,6 @@ func (Random) Evaluate(p *Problem, observed []Observation) (*Evaluation, error) 
 	if p.Confidence > 0 {
 		return nil, unsupported("random", "takes no confidence; use the method evidence")
 	}
-	if err := needsEvidence(p, "random"); err != nil {
-		return nil, err
-	}
 	s, err := newState(p, observed)
 	if err != nil {
 		return nil, err
