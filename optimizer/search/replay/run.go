@@ -75,6 +75,10 @@ type job struct {
 	seed     seed
 	w        *workload
 	out      *outcome
+	// prepare, if set, changes the problem before the search; visit sees every
+	// evaluation, with the noise that a run on each candidate would have.
+	prepare func(p *search.Problem)
+	visit   func(n int, e *search.Evaluation, noise []float64)
 }
 
 // Run replays the protocol. It returns the context's error if that ends first.
@@ -146,7 +150,7 @@ func (r *replay) outcomes(m Method, s *Scenario) []job {
 		for i, w := range r.table {
 			for t := range w.targets {
 				for k := range Repeats {
-					jobs = append(jobs, job{m, s, seed{r.Seed, uint64(set), uint64(i), uint64(t), uint64(k)}, w, &outcome{}})
+					jobs = append(jobs, job{method: m, scenario: s, seed: seed{r.Seed, uint64(set), uint64(i), uint64(t), uint64(k)}, w: w, out: &outcome{}})
 				}
 			}
 		}
@@ -236,6 +240,9 @@ func (r *replay) search(m search.Method, j job) error {
 		noise[i] = noiseSD * rng.NormFloat64()
 	}
 	objective := w.objective(target, r.Objective)
+	if j.prepare != nil {
+		j.prepare(p)
+	}
 
 	j.out.trace.of = w
 	j.out.stopAt = MaxRuns
@@ -245,6 +252,9 @@ func (r *replay) search(m search.Method, j job) error {
 		e, err := m.Evaluate(p, observed)
 		if err != nil {
 			return err
+		}
+		if j.visit != nil {
+			j.visit(n, e, noise)
 		}
 		if e.Stop && j.out.stopAt == MaxRuns {
 			j.out.stopAt = n
