@@ -150,9 +150,11 @@ func (c *Config) target(protocol string, m *Model, t *Table, target int, g predi
 		if len(out) == 0 || out[len(out)-1].key != k {
 			out = append(out, result{key: k})
 		}
-		if err := predictAll(&out[len(out)-1].sums, p, d.test); err != nil {
+		var s sums
+		if err := predictAll(&s, p, d.test); err != nil {
 			return nil, err
 		}
+		out[len(out)-1].add(s)
 	}
 	return out, nil
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/karasu-project/karasu/model/modeltest"
+	"github.com/karasu-project/karasu/model/runtime/bell"
+	"github.com/karasu-project/karasu/model/runtime/c3o"
 	"github.com/karasu-project/karasu/model/runtime/ernest"
 	"github.com/karasu-project/karasu/model/runtime/structured"
 )
@@ -22,6 +24,8 @@ func allModels() []Model {
 		{Learner: structured.New("transfer-fixed", structured.Options{NoFamily: true, FixedParams: true})},
 		{Learner: ernest.Learner{}, Protocols: []string{Full, Filtered, Bell}},
 		{Learner: ernest.Learner{Relative: true}, Protocols: []string{Full, Filtered, Bell}},
+		{Learner: bell.Learner{}, Protocols: []string{Full, Filtered, Bell}},
+		{Learner: c3o.Learner{}, Folds: 10},
 	}
 }
 

@@ -53,7 +53,7 @@ type Row struct {
 func report(c *Config, tasks []*task) *Report {
 	r := &Report{Seed: c.Seed}
 	place := map[key]int{}
-	var groups [][]sums
+	var groups [][]means
 	for _, t := range tasks {
 		for _, res := range t.results {
 			i, ok := place[res.key]
@@ -63,7 +63,7 @@ func report(c *Config, tasks []*task) *Report {
 				groups = append(groups, nil)
 				r.Rows = append(r.Rows, Row{Protocol: res.protocol, Split: res.split, Job: res.job, Model: res.model, N: res.n})
 			}
-			groups[i] = append(groups[i], res.sums)
+			groups[i] = append(groups[i], res.means)
 		}
 	}
 	var covered, runs int
@@ -88,15 +88,15 @@ func report(c *Config, tasks []*task) *Report {
 	return r
 }
 
-func (row *Row) fill(all []sums) {
+func (row *Row) fill(all []means) {
 	var square float64
 	var covered int
 	row.Targets = len(all)
 	for _, s := range all {
-		e := 100 * s.relative / float64(s.runs)
+		e := 100 * s.relative / float64(s.draws)
 		row.MRE += e / float64(len(all))
 		square += e * e / float64(len(all))
-		row.MAE += s.absolute / float64(s.runs) / float64(len(all))
+		row.MAE += s.absolute / float64(s.draws) / float64(len(all))
 		covered += s.covered
 		row.Runs += s.runs
 	}

@@ -21,10 +21,25 @@ type key struct {
 	n                           int
 }
 
-// sums are errors of one target, or of one split.
+// sums are errors of one draw.
 type sums struct {
 	relative, absolute float64
 	covered, runs      int
+}
+
+// means are errors of one target, every draw counting alike, or of one split.
+type means struct {
+	relative, absolute float64
+	draws              int
+	covered, runs      int
+}
+
+func (m *means) add(s sums) {
+	m.relative += s.relative / float64(s.runs)
+	m.absolute += s.absolute / float64(s.runs)
+	m.draws++
+	m.covered += s.covered
+	m.runs += s.runs
 }
 
 func (s *sums) add(d predict.Distribution, low, high, seconds float64) {
@@ -40,7 +55,7 @@ func (s *sums) add(d predict.Distribution, low, high, seconds float64) {
 // result of one target or split.
 type result struct {
 	key
-	sums
+	means
 }
 
 // task is a share of the work that is done by one goroutine; its results have a

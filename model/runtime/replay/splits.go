@@ -51,7 +51,9 @@ func (c *Config) splitTasks(protocol string, m *Model, t *Table) []*task {
 						return nil, fmt.Errorf("%s, %s, %s: %w", protocol, t.Job, m.Learner.Name(), err)
 					}
 					k := key{protocol, All, t.Job, m.Learner.Name(), n}
-					out = append(out, result{k, s})
+					r := result{key: k}
+					r.add(s)
+					out = append(out, r)
 				}
 				return out, nil
 			}})
