@@ -1,9 +1,8 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"strings"
@@ -69,12 +68,12 @@ func (c demoCmd) Run(a *app) error {
 		return err
 	}
 	if c.JSON {
-		e := json.NewEncoder(a.stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(report)
+		return writeJSON(a.stdout, report)
 	}
-	printDemo(a.stdout, report, c.Details)
-	return nil
+	var out bytes.Buffer
+	printDemo(&out, report, c.Details)
+	_, err = a.stdout.Write(out.Bytes())
+	return err
 }
 
 func (c demoCmd) options(a *app) (demo.Options, error) {
@@ -123,7 +122,7 @@ func readTable(a *app, path, infrastructure string) ([]model.Run, error) {
 	return report.Runs, report.Err()
 }
 
-func printDemo(w io.Writer, r *demo.Report, details bool) {
+func printDemo(w *bytes.Buffer, r *demo.Report, details bool) {
 	if r.Simulated {
 		fmt.Fprintf(w, "%s\n\n", simulator.Notice)
 	}
@@ -149,7 +148,7 @@ func printDemo(w io.Writer, r *demo.Report, details bool) {
 }
 
 // printPair shows one workload's search with the network beside the one alone.
-func printPair(w io.Writer, network, solo demo.Search) {
+func printPair(w *bytes.Buffer, network, solo demo.Search) {
 	fmt.Fprintf(w, "\nThe newcomer, who has no runs, searches the cheapest configuration for %s within %s:\n\n", clean(network.Workload), seconds(network.TargetSeconds))
 	t := newTable(">RUN", "WITH THE NETWORK", ">BEST/OPTIMUM", "ALONE", ">BEST/OPTIMUM")
 	for i := range max(len(network.Configurations), len(solo.Configurations)) {
@@ -171,7 +170,7 @@ func printPair(w io.Writer, network, solo demo.Search) {
 // notYet counts a search without a valid run, as the Karasu evaluation's protocol does.
 const notYet = 3.0
 
-func printMeans(w io.Writer, searches []demo.Search) {
+func printMeans(w *bytes.Buffer, searches []demo.Search) {
 	t := newTable(">RUN", ">MEAN WITH THE NETWORK", ">MEAN ALONE")
 	for i := range demo.DefaultSteps {
 		t.add(fmt.Sprint(i+1), fmt.Sprintf("%.3f", meanRatio(searches, "network", i)), fmt.Sprintf("%.3f", meanRatio(searches, "solo", i)))

@@ -45,6 +45,8 @@ type cli struct {
 	Topics topicsCmd `cmd:"" help:"Topics, and what is known under each."`
 	Share  shareCmd  `cmd:"" help:"What leaves the organisation."`
 
+	Bench benchCmd `cmd:"" help:"Measure Karasu on run tables."`
+
 	Catalog    catalogCmd    `cmd:"" help:"Machine types, their prices and power. Needs no daemon."`
 	Fsck       fsckCmd       `cmd:"" help:"Check the databases of a home. The daemon must not run."`
 	Version    versionCmd    `cmd:"" help:"The version of this program."`

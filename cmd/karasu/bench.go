@@ -1,0 +1,54 @@
+package main
+
+import (
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/optimizer/catalog"
+	"github.com/karasu-project/karasu/optimizer/search"
+)
+
+// benchCmd has a command for each capability. None needs a home or a daemon.
+type benchCmd struct {
+	Search benchSearchCmd `cmd:"" help:"Replay searches over a run table: what the network would have saved."`
+}
+
+// progress returns a callback that draws a bar on a terminal, and nil elsewhere.
+func progress(a *app, what string) func(done, total int) {
+	if !isTerminal(a.stderr) {
+		return nil
+	}
+	var bar *progressbar.ProgressBar
+	return func(done, total int) {
+		if bar == nil {
+			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription(what),
+				progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		}
+		_ = bar.Set(done)
+	}
+}
+
+// candidatesOf lists the configurations of a table with what the built-in catalog
+// knows of them.
+func candidatesOf(runs []model.Run) ([]search.Candidate, error) {
+	known := catalog.Builtin()
+	seen := map[model.Configuration]bool{}
+	var out []search.Candidate
+	for _, r := range runs {
+		if seen[r.Configuration] {
+			continue
+		}
+		seen[r.Configuration] = true
+		m, err := known.Lookup(r.Workload.Infrastructure, r.Configuration.MachineType)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, search.Candidate{
+			Configuration: r.Configuration, Resources: m.Resources,
+			USDPerHour: m.USDPerHour, IdleWatts: m.IdleWatts, FullWatts: m.FullWatts,
+		})
+	}
+	return out, nil
+}
