@@ -3,6 +3,7 @@ package commons_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/karasu-project/karasu/model"
@@ -188,6 +190,8 @@ func TestTime(t *testing.T) {
 	a, b := until(time.Hour, 5, "a"), until(2*time.Hour, 5, "b")
 	put(t, db, a, true, commons.Stored)
 	put(t, db, b, true, commons.Equivocation)
+	c.now = noon.Add(2 * time.Hour) // the last second counts
+	sameIDs(t, "offered at the end", ids(b), entries(t, db))
 	c.now = noon.Add(90 * time.Minute)
 	// The proof stays whole until both are gone: one side must not become usable.
 	sameIDs(t, "usable", ids(), ids(all(t, db)...))
@@ -346,15 +350,37 @@ func TestPutAllStoresAPrefix(t *testing.T) {
 // and the same are offered.
 func TestOrderDoesNotMatter(t *testing.T) {
 	authors := []crypto.PrivKey{newKey(t), newKey(t)}
+	c := &clock{noon.Add(time.Hour)}
+	// Each try has a topic of its own, as opening databases is what takes long.
+	one, other := openDB(t, t.TempDir(), c), openDB(t, t.TempDir(), c)
+	try := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		c := &clock{noon.Add(time.Hour)}
+		try++
+		topic := model.Topic{Infrastructure: "aws", Framework: "spark", Algorithm: fmt.Sprint("try", try)}
+		match := func(tp model.Topic) bool { return tp == topic }
+		usableIn := func(db *commons.DB) []*commons.Record {
+			rs, err := db.ByTopic(topic)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			return rs
+		}
+		offeredBy := func(db *commons.DB) []commons.Entry {
+			es, err := db.Entries(match)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			return es
+		}
 		n := rapid.IntRange(1, 12).Draw(rt, "records")
 		var records []*commons.Record
 		for range n {
 			w := wireRecord()
+			w.Topic = topic.String()
 			w.Key = rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "key")
 			revision(uint64(rapid.IntRange(1, 3).Draw(rt, "revision")), rapid.SampledFrom([]string{"", "x", "y", "z"}).Draw(rt, "body"))(w)
 			w.Created += int64(rapid.IntRange(0, 1).Draw(rt, "created"))
+			w.Organisation = rapid.SampledFrom([]string{"acme", "Acme"}).Draw(rt, "organisation")
 			r, err := commons.Seal(rapid.SampledFrom(authors).Draw(rt, "author"), w)
 			if err != nil {
 				rt.Fatal(err)
@@ -364,8 +390,6 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		order := rapid.Permutation(records).Draw(rt, "order")
 		cut := rapid.IntRange(0, n).Draw(rt, "cut")
 
-		one, other := openDB(t, t.TempDir(), c), openDB(t, t.TempDir(), c)
-		defer func() { _, _ = one.Close(), other.Close() }()
 		for _, r := range records {
 			if _, err := one.Put(t.Context(), r, false); err != nil {
 				rt.Fatal(err)
@@ -376,10 +400,10 @@ func TestOrderDoesNotMatter(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		if d := cmp.Diff(ids(all(t, one)...), ids(all(t, other)...)); d != "" {
+		if d := cmp.Diff(ids(usableIn(one)...), ids(usableIn(other)...)); d != "" {
 			rt.Fatal("usable: ", d)
 		}
-		if d := cmp.Diff(entries(t, one), entries(t, other)); d != "" {
+		if d := cmp.Diff(offeredBy(one), offeredBy(other)); d != "" {
 			rt.Fatal("offered: ", d)
 		}
 		// What the rules say, said another way.
@@ -404,7 +428,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 				usable++
 			}
 		}
-		got := all(t, one)
+		got := usableIn(one)
 		if len(got) != usable {
 			rt.Fatalf("%d usable, want %d", len(got), usable)
 		}
@@ -414,4 +438,67 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestOwnRecordThatCameBack(t *testing.T) {
+	// A node that lost its database gets its own records from peers first.
+	dir, c := t.TempDir(), &clock{noon}
+	db := openDB(t, dir, c)
+	r := seal(t, newKey(t), nil)
+	put(t, db, r, false, commons.Stored)
+	changes, cancel := db.Subscribe()
+	defer cancel()
+	put(t, db, r, false, commons.Duplicate)
+	if len(changes) != 0 {
+		t.Error("a duplicate is told as a change")
+	}
+	put(t, db, r, true, commons.Duplicate)
+	put(t, db, r, false, commons.Duplicate)
+	for range 2 {
+		if !db.IsOwn(r.ID) || db.Topics()[0].Own != 1 {
+			t.Error("not marked as own")
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db = openDB(t, dir, c)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := commons.Fsck(dir); err != nil || !rep.OK() {
+		t.Error(rep, err)
+	}
+}
+
+// What a search asks of the commons: 50 support models of one topic.
+func BenchmarkByTopic(b *testing.B) {
+	db := openDB(b, b.TempDir(), &clock{noon})
+	priv := newKey(b)
+	w := weights()
+	for range 68 {
+		w.Inputs, w.Targets = append(w.Inputs, 0.5, 0.5), append(w.Targets, 0)
+	}
+	body, err := proto.Marshal(commons.EncodeModel(pseudonym, 30, w))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var topic model.Topic
+	for i := range 50 {
+		r := seal(b, priv, func(m *karasuv1.Record) { m.Kind, m.Key, m.Body = kindModel, fmt.Sprint(i), body })
+		put(b, db, r, false, commons.Stored)
+		topic = r.Topic
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		rs, err := db.ByTopic(topic)
+		if err != nil || len(rs) != 50 {
+			b.Fatal(len(rs), err)
+		}
+		for _, r := range rs {
+			if _, err := commons.DecodeModel(r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }
