@@ -37,7 +37,7 @@ func Loop(t *testing.T, test, dir string, kills int, verify func(round int, acke
 	var acked []string
 	for round := range kills {
 		//nolint:gosec // this binary, and a name that the test gives
-		cmd := exec.Command(exe, "-test.run=^"+test+"$", "-test.count=1")
+		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+test+"$", "-test.count=1")
 		cmd.Env = append(os.Environ(), dirVariable+"="+dir)
 		var stderr strings.Builder
 		cmd.Stderr = &stderr

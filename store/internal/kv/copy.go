@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -23,8 +24,43 @@ func copyFiles(from, to string) error {
 		if !e.Type().IsRegular() || e.Name() == "LOCK" {
 			continue
 		}
+		if empty, err := emptyLog(e); err != nil || empty {
+			if err != nil {
+				return fmt.Errorf("store: %w", err)
+			}
+			continue
+		}
 		if err := copyFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
 			return fmt.Errorf("store: copying %s: %w", e.Name(), err)
+		}
+	}
+	return nil
+}
+
+// emptyLog says whether a file is a log without a byte. A crash between making a
+// log and allocating it leaves one, and Badger (4.9.6) then refuses to open the
+// database ever after: "Create a new file".
+func emptyLog(e fs.DirEntry) (bool, error) {
+	if ext := filepath.Ext(e.Name()); ext != ".mem" && ext != ".vlog" {
+		return false, nil
+	}
+	info, err := e.Info()
+	return err == nil && info.Size() == 0, err
+}
+
+// removeEmptyLogs removes the logs that would keep Badger from opening.
+func removeEmptyLogs(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	for _, e := range entries {
+		empty, err := emptyLog(e)
+		if err == nil && empty {
+			err = os.Remove(filepath.Join(dir, e.Name()))
+		}
+		if err != nil {
+			return fmt.Errorf("store: %w", err)
 		}
 	}
 	return nil

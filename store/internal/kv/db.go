@@ -65,7 +65,7 @@ func Open(dir, kind string, opts Options) (*DB, error) {
 }
 
 // verify refuses a database with damaged tables, and one that is in use. Of logs
-// that are damaged it keeps a copy, and says so.
+// that are damaged it keeps a copy, and says so; empty ones it removes.
 func verify(dir string, log *slog.Logger) error {
 	unlock, err := lockShared(dir)
 	if err != nil {
@@ -85,7 +85,10 @@ func verify(dir string, log *slog.Logger) error {
 	for _, file := range kept {
 		log.Error("database log is damaged: what was written last may be lost", "kept", file)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return removeEmptyLogs(dir)
 }
 
 func openBadger(dir string, o badger.Options) (*badger.DB, error) {

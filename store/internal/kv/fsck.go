@@ -90,9 +90,14 @@ func Fsck(dir, kind string, each func(r *Report, key, payload []byte), done func
 		rep.Problemf("cannot be opened: %s", strings.ReplaceAll(err.Error(), tmp, dir))
 		return rep, nil
 	}
-	rep.read(b, each)
+	holds := rep.read(b, each)
 	if err := b.Close(); err != nil {
 		rep.Problemf("cannot be closed: %v", err)
+	}
+	// A crash right after the first start leaves a database that holds nothing yet.
+	if fresh := rep.Keys == 0 && len(unnamed) == 0; holds != kind && !fresh {
+		rep.Problemf("holds a database of kind %q, want %q", holds, kind)
+		rep.Kind = holds
 	}
 	if rep.CleanShutdown && len(unnamed) > 0 {
 		rep.Problemf("the manifest lacks tables that are there: %s", strings.Join(unnamed, ", "))
@@ -114,14 +119,14 @@ func openCopy(dir string) (b *badger.DB, err error) {
 	return badger.Open(Options{Logger: log}.withDefaults().badger(dir).WithSyncWrites(false))
 }
 
-// read goes through all keys.
-func (r *Report) read(b *badger.DB, each func(r *Report, key, payload []byte)) {
+// read goes through all keys and returns the kind of the database.
+func (r *Report) read(b *badger.DB, each func(r *Report, key, payload []byte)) (kind string) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Problemf("cannot be read: panic: %v", p)
 		}
 	}()
-	kind, clean := "", false
+	clean := false
 	err := b.View(func(txn *badger.Txn) error {
 		t := &Txn{txn}
 		return t.iterate(nil, true, func(item *badger.Item) error {
@@ -150,8 +155,5 @@ func (r *Report) read(b *badger.DB, each func(r *Report, key, payload []byte)) {
 		r.Problemf("cannot be read: %v", err)
 	}
 	r.CleanShutdown = clean
-	if kind != r.Kind {
-		r.Problemf("holds a database of kind %q, want %q", kind, r.Kind)
-		r.Kind = kind
-	}
+	return kind
 }

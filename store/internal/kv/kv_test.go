@@ -350,6 +350,43 @@ func TestFsckFindsValuesThatAreNotFrames(t *testing.T) {
 	}
 }
 
+func TestCrashWhileALogIsMade(t *testing.T) {
+	d := open(t, t.TempDir(), Options{})
+	fill(t, d)
+	dir := crashed(t, d)
+	for _, name := range []string{"00009.mem", "000009.vlog"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rep := check(t, dir); !rep.OK() || rep.Keys != 52 {
+		t.Errorf("%+v", rep)
+	}
+	err := open(t, dir, Options{}).View(func(txn *Txn) error {
+		_, err := txn.Get([]byte("k49"))
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCrashAtTheFirstStart(t *testing.T) {
+	dir := t.TempDir()
+	b, err := openBadger(dir, Options{}.withDefaults().badger(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	crash := t.TempDir()
+	if err := errors.Join(copyFiles(dir, crash), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if rep := check(t, crash); !rep.OK() || rep.Keys != 0 {
+		t.Errorf("%+v", rep)
+	}
+	open(t, crash, Options{})
+}
+
 func TestStartKeepsDamagedLogs(t *testing.T) {
 	d := open(t, t.TempDir(), Options{})
 	fill(t, d)
