@@ -26,14 +26,14 @@ func Ack(what string) {
 
 // Loop runs the named test of this binary again and again as a process of its
 // own in which [Dir] is dir, kills it with SIGKILL at a random moment after its
-// first acknowledgement, and hands all acknowledgements so far to verify.
+// first acknowledgement, or every third time after its start, and hands all
+// acknowledgements so far to verify.
 func Loop(t *testing.T, test, dir string, kills int, verify func(round int, acked []string)) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	rng := rand.New(rand.NewPCG(1, 2))
 	var acked []string
 	for round := range kills {
 		//nolint:gosec // this binary, and a name that the test gives
@@ -49,7 +49,13 @@ func Loop(t *testing.T, test, dir string, kills int, verify func(round int, acke
 			t.Fatal(err)
 		}
 		hang := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-		var kill *time.Timer
+		kill := func(within time.Duration) *time.Timer {
+			return time.AfterFunc(rand.N(within), func() { _ = cmd.Process.Kill() })
+		}
+		early := round%3 == 2
+		if early {
+			kill(300 * time.Millisecond)
+		}
 		fresh := 0
 		var other []string
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -58,15 +64,15 @@ func Loop(t *testing.T, test, dir string, kills int, verify func(round int, acke
 				other = append(other, lines.Text())
 				continue
 			}
-			if kill == nil {
-				kill = time.AfterFunc(time.Duration(rng.IntN(150))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+			if fresh == 0 && !early {
+				kill(150 * time.Millisecond)
 			}
 			acked = append(acked, ack)
 			fresh++
 		}
 		err = cmd.Wait()
 		hang.Stop()
-		if fresh == 0 || err == nil || !strings.Contains(err.Error(), "killed") {
+		if fresh == 0 && !early || err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Fatalf("round %d: %d acknowledgements, ended with %v\n%s\n%s", round, fresh, err, strings.Join(other, "\n"), stderr.String())
 		}
 		verify(round, acked)
