@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/peer"
+
 	"github.com/karasu-project/karasu/store/commons"
 )
 
@@ -13,6 +15,10 @@ const (
 	claimIdle = 10 * time.Second
 	// maxRefused bounds the memory of refused records.
 	maxRefused = 1 << 16
+	// unreliableTime is how long a peer that did not send what it had offered cannot
+	// keep others from being asked, and maxUnreliable bounds how many are remembered.
+	unreliableTime = 10 * time.Minute
+	maxUnreliable  = 4096
 )
 
 // fetches keeps sessions from fetching one record twice: what one of them is
@@ -21,16 +27,25 @@ type fetches struct {
 	mu      sync.Mutex
 	claims  map[commons.ID]*fetcher
 	refused map[commons.ID]time.Time // until when
+	// unreliable peers offer records that they do not send. If their claims counted,
+	// they could keep a record from coming from anybody else.
+	unreliable map[peer.ID]time.Time // until when
 }
 
-// fetcher is one session.
+// fetcher is one session. Its fields but the peer are guarded by fetches.mu.
 type fetcher struct {
-	active time.Time // guarded by fetches.mu
+	peer   peer.ID
+	active time.Time
 	ids    []commons.ID
+	// arrived counts the records that came, good or bad.
+	arrived int
 }
 
 func newFetches() *fetches {
-	return &fetches{claims: make(map[commons.ID]*fetcher), refused: make(map[commons.ID]time.Time)}
+	return &fetches{
+		claims: make(map[commons.ID]*fetcher), refused: make(map[commons.ID]time.Time),
+		unreliable: make(map[peer.ID]time.Time),
+	}
 }
 
 // claim reserves what is not held, not refused and not being fetched.
@@ -48,7 +63,7 @@ func (s *fetches) claim(f *fetcher, ids []commons.ID, held func(commons.ID) bool
 			}
 			delete(s.refused, id)
 		}
-		if other := s.claims[id]; other != nil && (other == f || now.Sub(other.active) < claimIdle) {
+		if other := s.claims[id]; other != nil && (other == f || now.Sub(other.active) < claimIdle && !now.Before(s.unreliable[other.peer])) {
 			busy++
 			continue
 		}
@@ -60,16 +75,23 @@ func (s *fetches) claim(f *fetcher, ids []commons.ID, held func(commons.ID) bool
 }
 
 // progress notes that a session is getting what it asked for.
-func (s *fetches) progress(f *fetcher, now time.Time) {
+func (s *fetches) progress(f *fetcher, arrived int, now time.Time) {
 	s.mu.Lock()
 	f.active = now
+	f.arrived += arrived
 	s.mu.Unlock()
 }
 
 // release ends a session's claims.
-func (s *fetches) release(f *fetcher) {
+func (s *fetches) release(f *fetcher, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if f.arrived < len(f.ids) {
+		if len(s.unreliable) >= maxUnreliable {
+			clear(s.unreliable)
+		}
+		s.unreliable[f.peer] = now.Add(unreliableTime)
+	}
 	for _, id := range f.ids {
 		if s.claims[id] == f {
 			delete(s.claims, id)

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long tests poll before they fail.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 var (
 	pagerank = model.Topic{Infrastructure: "aws-ec2", Framework: "spark", Algorithm: "pagerank"}

@@ -458,16 +458,31 @@ func TestHostileSync(t *testing.T) {
 					break // Cut off already.
 				}
 			}
-			eventually(t, "counted as "+string(c.reason), func() bool { return b.ex.Stats().Rejected[c.reason] > before })
 			if err := s.CloseWrite(); err == nil {
 				ended(t, s)
 			}
+			eventually(t, "counted as "+string(c.reason), func() bool { return b.ex.Stats().Rejected[c.reason] > before })
 			entries, err := b.db.Entries(nil)
 			if err != nil || len(entries) != 0 {
 				t.Errorf("%d records are stored, %v", len(entries), err)
 			}
 		})
 	}
+}
+
+// TestCensorshipByWrongTopic: a peer that offers a genuine record under another
+// topic does not keep the node from getting it elsewhere.
+func TestCensorshipByWrongTopic(t *testing.T) {
+	a, b := startNode(t, nil), startNode(t, nil)
+	r := a.publish(pagerank, 1)
+	m := newHostile(t)
+	m.connect(b)
+	s := m.open(b)
+	lie := &karasuv1.SyncTopic{Topic: kmeans.String(), Count: 1, Fingerprint: make([]byte, 32)}
+	send(t, s, helloFrame(lie), endFrame(), idsFrame(kmeans, r.ID), endFrame(), recordsFrame(r.Envelope), endFrame())
+	eventually(t, "counted", func() bool { return b.ex.Stats().Rejected[WrongTopic] == 1 })
+	a.connect(b)
+	eventually(t, "the record from an honest peer", func() bool { return b.holds(r) })
 }
 
 // TestRawBytesOnTheSyncStream: what is no frame at all.

@@ -65,7 +65,7 @@ func (r *replica) Sent(n int) {
 
 func (r *replica) Admit(ctx context.Context, asked map[commons.ID]model.Topic, envelopes [][]byte) (stored, refused int, err error) {
 	now := r.e.opts.Now()
-	r.e.fetches.progress(&r.fetcher, time.Now())
+	r.e.fetches.progress(&r.fetcher, len(envelopes), time.Now())
 	var batch []*commons.Record
 	for _, env := range envelopes {
 		rec, refusal := r.e.validator.open(env)
@@ -76,8 +76,10 @@ func (r *replica) Admit(ctx context.Context, asked map[commons.ID]model.Topic, e
 				return stored, refused + 1, fmt.Errorf("%w: record %s was not asked for", ErrProtocol, rec.ID)
 			}
 			delete(asked, rec.ID)
-			if refusal = r.e.validator.judge(rec, topic, Sync); refusal != nil {
-				// Its id is proved, so it need not be fetched again soon.
+			refusal = r.e.validator.judge(rec, topic, Sync)
+			if refusal != nil && refusal.Reason != WrongTopic {
+				// The fault is in the record, so it need not be fetched again soon. A wrong
+				// topic is the peer's: others may offer the record under its own.
 				r.e.fetches.refuse(rec.ID, now.Add(refusal.pause()), now)
 			}
 		}

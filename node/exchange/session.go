@@ -139,8 +139,8 @@ func (e *Exchange) run(ctx context.Context, s network.Stream, role func(context.
 	id := s.Conn().RemotePeer()
 	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })
 	defer stop()
-	r := &replica{e: e, peer: id, learned: make(map[model.Topic]struct{})}
-	defer e.fetches.release(&r.fetcher)
+	r := &replica{e: e, peer: id, fetcher: fetcher{peer: id}, learned: make(map[model.Topic]struct{})}
+	defer func() { e.fetches.release(&r.fetcher, time.Now()) }()
 	res, err := role(ctx, &tapped{Stream: s, e: e}, r)
 	if err != nil {
 		_ = s.Reset()
