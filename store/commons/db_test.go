@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -501,4 +502,40 @@ func BenchmarkByTopic(b *testing.B) {
 			}
 		}
 	}
+}
+
+// A reader sees one revision of a key at every moment, never none and never two.
+func TestReadersDuringPuts(t *testing.T) {
+	db, priv := openDB(t, t.TempDir(), &clock{noon}), newKey(t)
+	put(t, db, seal(t, priv, revision(1, "a")), false, commons.Stored)
+	topic := summary().Topic
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for range 3 {
+		wg.Go(func() {
+			last := uint64(0)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				rs, err := db.ByTopic(topic)
+				if err != nil || len(rs) != 1 || rs[0].Revision < last {
+					t.Errorf("%d records after revision %d, %v", len(rs), last, err)
+					return
+				}
+				last = rs[0].Revision
+				if len(db.Topics()) != 1 || len(db.Authors()) != 1 {
+					t.Error("counts miss the record")
+					return
+				}
+			}
+		})
+	}
+	for n := uint64(2); n < 60; n++ {
+		put(t, db, seal(t, priv, revision(n, "a")), false, commons.Stored)
+	}
+	close(stop)
+	wg.Wait()
 }

@@ -49,8 +49,8 @@ func Loop(t *testing.T, test, dir string, kills int, verify func(round int, acke
 			t.Fatal(err)
 		}
 		hang := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-		kill := func(within time.Duration) *time.Timer {
-			return time.AfterFunc(rand.N(within), func() { _ = cmd.Process.Kill() })
+		kill := func(within time.Duration) {
+			time.AfterFunc(rand.N(within), func() { _ = cmd.Process.Kill() })
 		}
 		early := round%3 == 2
 		if early {
