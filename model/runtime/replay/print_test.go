@@ -11,6 +11,7 @@ import (
 
 	"github.com/karasu-project/karasu/model/modeltest"
 	"github.com/karasu-project/karasu/model/runtime/bell"
+	"github.com/karasu-project/karasu/model/runtime/bellamy"
 	"github.com/karasu-project/karasu/model/runtime/c3o"
 	"github.com/karasu-project/karasu/model/runtime/ernest"
 	"github.com/karasu-project/karasu/model/runtime/structured"
@@ -26,6 +27,8 @@ func allModels() []Model {
 		{Learner: ernest.Learner{Relative: true}, Protocols: []string{Full, Filtered, Bell}},
 		{Learner: bell.Learner{}, Protocols: []string{Full, Filtered, Bell}},
 		{Learner: c3o.Learner{}, Folds: 10},
+		{Learner: bellamy.Learner{Variant: bellamy.PartialUnfreeze}, Folds: 10, Protocols: []string{Full, Filtered, Bell}},
+		{Learner: bellamy.Learner{Variant: bellamy.Local}, Folds: 10, Protocols: []string{Full, Filtered, Bell}},
 	}
 }
 
