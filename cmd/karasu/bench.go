@@ -12,7 +12,9 @@ import (
 
 // benchCmd has a command for each capability. None needs a home or a daemon.
 type benchCmd struct {
-	Search benchSearchCmd `cmd:"" help:"Replay searches over a run table: what the network would have saved."`
+	Search      benchSearchCmd      `cmd:"" help:"Replay searches over a run table: what the network would have saved."`
+	Pareto      benchParetoCmd      `cmd:"" help:"Replay searches for several objectives."`
+	Calibration benchCalibrationCmd `cmd:"" help:"Replay searches and check the probabilities that they state."`
 }
 
 // progress returns a callback that draws a bar on a terminal, and nil elsewhere.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -35,7 +36,7 @@ type completion struct {
 }
 
 // completions walks the command line's model: the words after each command, and
-// the values after each flag that has a fixed set.
+// the values after each flag that has a fixed set or names some in its tag "words".
 func completions(app *kong.Application) (nodes, values []completion) {
 	seen := map[string]bool{}
 	var walk func(n *kong.Node, path string)
@@ -54,9 +55,10 @@ func completions(app *kong.Application) (nodes, values []completion) {
 		for _, group := range n.AllFlags(true) {
 			for _, f := range group {
 				c.words = append(c.words, "--"+f.Name)
-				if f.Enum != "" && !seen[f.Name+f.Enum] {
-					seen[f.Name+f.Enum] = true
-					values = append(values, completion{after: "--" + f.Name, words: strings.Split(f.Enum, ",")})
+				words := cmp.Or(f.Enum, f.Tag.Get("words"))
+				if words != "" && !seen[f.Name+words] {
+					seen[f.Name+words] = true
+					values = append(values, completion{after: "--" + f.Name, words: strings.Split(words, ",")})
 				}
 			}
 		}

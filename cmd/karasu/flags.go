@@ -83,7 +83,10 @@ func (f workloadFlags) message(job string) *karasuv1.Workload {
 // settingsFlags are what a search and a recommendation have in common.
 type settingsFlags struct {
 	Target       *duration `help:"Longest runtime that is acceptable: 15m, 900s or 900. Without it there is none." placeholder:"TIME"`
-	Objective    string    `help:"What to minimise: ${enum}." enum:"cost,runtime,energy" default:"cost"`
+	Budget       usd       `help:"Most that one run may cost, in USD." placeholder:"USD"`
+	Confidence   share     `help:"How sure an answer must be to keep to target and budget: 0.95 or 95%. Without it a run that kept to them will do." placeholder:"SHARE"`
+	Objective    goals     `help:"What to minimise: cost, runtime, energy or carbon; two or three of them, such as cost,runtime, for their Pareto front." words:"cost,runtime,energy,carbon" default:"cost"`
+	Region       string    `help:"Whose grid carbon is counted for, such as eu-west-1. Default: by infrastructure, us-east-1 for AWS." placeholder:"NAME"`
 	Method       string    `help:"evidence, karasu, cherrypick or random." placeholder:"NAME"`
 	Solo         bool      `help:"Use no peer's knowledge."`
 	Seed         uint64    `help:"Seed of whatever is random." placeholder:"N"`
@@ -94,7 +97,8 @@ type settingsFlags struct {
 
 func (f settingsFlags) message(a *app, w *karasuv1.Workload) (*karasuv1.SearchSettings, error) {
 	s := &karasuv1.SearchSettings{
-		Workload: w, TargetSeconds: f.Target.seconds(), Objective: f.Objective, Method: f.Method,
+		Workload: w, TargetSeconds: f.Target.seconds(), Objective: string(f.Objective), Method: f.Method,
+		BudgetUsd: float64(f.Budget), Confidence: float64(f.Confidence), Region: f.Region,
 		Solo: f.Solo, Seed: f.Seed, MachineTypes: f.MachineTypes, ScaleOuts: f.ScaleOuts,
 	}
 	for _, n := range f.ScaleOuts {

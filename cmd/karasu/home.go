@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/karasu-project/karasu/node"
 	"github.com/karasu-project/karasu/optimizer/catalog"
@@ -42,7 +43,7 @@ func (a *app) catalog(file string) (*catalog.Catalog, error) {
 // matter: cost is the catalog's price times the predicted runtime.
 func (a *app) notePrices(s *karasuv1.SearchSettings, shown ...*karasuv1.Prediction) {
 	machines, err := a.catalog("")
-	if err != nil || s.GetObjective() != "cost" {
+	if err != nil || !strings.Contains(s.GetObjective(), "cost") {
 		return // the daemon has checked its catalog; this is only a note
 	}
 	said := map[string]bool{}

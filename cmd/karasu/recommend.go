@@ -66,11 +66,11 @@ func (c recommendCmd) Run(a *app) error {
 }
 
 func printPredictions(w *bytes.Buffer, predictions []*karasuv1.Prediction) {
-	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">80% FROM", ">TO", ">COST", ">ENERGY", ">MEETS TARGET")
+	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">80% FROM", ">TO", ">COST", ">ENERGY", ">CARBON", ">MEETS TARGET")
 	for i, p := range predictions {
 		t.add(fmt.Sprint(i+1), configuration(p.GetConfiguration()), seconds(p.GetRuntimeSeconds()),
 			seconds(p.GetRuntimeLowSeconds()), seconds(p.GetRuntimeHighSeconds()),
-			optional(p.CostUsd, dollars), optional(p.EnergyWh, energy), optional(p.ProbabilityOfMeetingTarget, percent))
+			optional(p.CostUsd, dollars), optional(p.EnergyWh, energy), optional(p.CarbonG, carbon), optional(p.ProbabilityOfMeetingTarget, percent))
 	}
 	t.print(w, "No configuration can be recommended.")
 }

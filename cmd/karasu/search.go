@@ -79,7 +79,7 @@ func bestStep(s *karasuv1.SearchState) (config, value string) {
 	for _, step := range s.GetSteps() {
 		if step.GetValid() && step.Objective != nil && step.Best != nil && step.GetObjective() == step.GetBest() {
 			config = configuration(step.GetRun().GetConfiguration())
-			value = objective(s.GetSettings().GetObjective(), step.GetBest())
+			value = objective(primary(s.GetSettings().GetObjective()), step.GetBest())
 		}
 	}
 	return config, value

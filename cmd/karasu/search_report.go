@@ -66,12 +66,12 @@ func printLastStep(w *bytes.Buffer, s *karasuv1.SearchState) {
 		return
 	}
 	step := s.GetSteps()[len(s.GetSteps())-1]
-	fmt.Fprintf(w, "Run %d: %s, %s", len(s.GetSteps()), configuration(step.GetRun().GetConfiguration()), stepOutcome(step))
+	fmt.Fprintf(w, "Run %d: %s, %s", len(s.GetSteps()), configuration(step.GetRun().GetConfiguration()), stepOutcome(s.GetSettings(), step))
 	if t := step.GetRun().GetRuntimeSeconds(); t > 0 {
 		fmt.Fprintf(w, " after %s", seconds(t))
 	}
-	if step.Objective != nil && s.GetSettings().GetObjective() != "runtime" {
-		fmt.Fprintf(w, ", %s", objective(s.GetSettings().GetObjective(), step.GetObjective()))
+	if step.Objective != nil && primary(s.GetSettings().GetObjective()) != "runtime" {
+		fmt.Fprintf(w, ", %s", objective(primary(s.GetSettings().GetObjective()), step.GetObjective()))
 	}
 	if step.GetValid() && step.Objective != nil && step.GetObjective() == step.GetBest() {
 		fmt.Fprint(w, ": the best so far")
@@ -80,10 +80,15 @@ func printLastStep(w *bytes.Buffer, s *karasuv1.SearchState) {
 }
 
 // stepOutcome says what a run is worth to its search.
-func stepOutcome(step *karasuv1.SearchStep) string {
+func stepOutcome(settings *karasuv1.SearchSettings, step *karasuv1.SearchStep) string {
 	o := step.GetRun().GetOutcome()
-	if o == karasuv1.Outcome_OUTCOME_OK && !step.GetValid() {
+	switch {
+	case o != karasuv1.Outcome_OUTCOME_OK || step.GetValid():
+		return outcome(o)
+	case settings.GetTargetSeconds() > 0 && step.GetRun().GetRuntimeSeconds() > settings.GetTargetSeconds():
 		return "too slow"
+	case settings.GetBudgetUsd() > 0 && (step.CostUsd == nil || step.GetCostUsd() > settings.GetBudgetUsd()):
+		return "too dear"
 	}
-	return outcome(o)
+	return "not sure"
 }

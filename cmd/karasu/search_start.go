@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -28,7 +29,11 @@ Examples:
   karasu search start --job etl --infrastructure aws-emr --framework spark \
       --algorithm join --machine-types m5.xlarge,r5.xlarge --scale-outs 4,8,16
   karasu search start --job etl --infrastructure lab --framework flink \
-      --algorithm wordcount --configs candidates.txt --objective runtime`
+      --algorithm wordcount --configs candidates.txt --objective runtime
+  karasu search start --job etl --infrastructure aws-emr --framework spark \
+      --algorithm join --target 15m --confidence 95% --budget 2.50
+  karasu search start --job etl --infrastructure aws-emr --framework spark \
+      --algorithm join --objective cost,carbon --region eu-west-1`
 }
 
 // Run starts a search and prints its first suggestion.
@@ -61,11 +66,24 @@ func (c searchStartCmd) Run(a *app) error {
 	})
 }
 
-// describeGoal is "lowest cost within 15m0s".
+// describeGoal is "lowest cost within 15m0s and $2.50, 95% sure".
 func describeGoal(s *karasuv1.SearchSettings) string {
 	goal := "lowest " + cmp.Or(s.GetObjective(), "cost")
+	if several(s.GetObjective()) {
+		goal = "Pareto front of " + strings.ReplaceAll(s.GetObjective(), ",", " and ")
+	}
+	var limits []string
 	if s.GetTargetSeconds() > 0 {
-		goal += " within " + seconds(s.GetTargetSeconds())
+		limits = append(limits, seconds(s.GetTargetSeconds()))
+	}
+	if s.GetBudgetUsd() > 0 {
+		limits = append(limits, dollars(s.GetBudgetUsd()))
+	}
+	if len(limits) > 0 {
+		goal += " within " + strings.Join(limits, " and ")
+	}
+	if s.GetConfidence() > 0 {
+		goal += fmt.Sprintf(", %.4g%% sure", 100*s.GetConfidence())
 	}
 	return goal
 }

@@ -12,12 +12,13 @@ import (
 
 type searchStatusCmd struct {
 	jobFlag
+	SVG string `name:"svg" help:"Also draw the best value by run and the runs against each other to a file." placeholder:"FILE" type:"path"`
 	jsonFlag
 }
 
 // Help implements kong's interface for examples.
 func (searchStatusCmd) Help() string {
-	return "Example:\n\n  karasu search status --job nightly-pagerank"
+	return "Examples:\n\n  karasu search status --job nightly-pagerank\n  karasu search status --job nightly-pagerank --svg search.svg"
 }
 
 // Run prints how a search stands.
@@ -32,12 +33,17 @@ func (c searchStatusCmd) Run(a *app) error {
 	}
 	s := res.Msg.GetState()
 	a.notePrices(s.GetSettings(), s.GetIncumbent(), s.GetNext().GetPrediction())
+	if c.SVG != "" {
+		if err := writeSVG(c.SVG, s); err != nil {
+			return err
+		}
+	}
 	return c.show(a, res.Msg, func(w *bytes.Buffer) { printSearch(w, s) })
 }
 
 func printSearch(w *bytes.Buffer, s *karasuv1.SearchState) {
 	settings := s.GetSettings()
-	name := settings.GetObjective()
+	name := primary(settings.GetObjective())
 	fmt.Fprintf(w, "Search %s (%s): %s over %s%s\n\n", clean(settings.GetWorkload().GetJob()), topicOf(settings.GetWorkload()),
 		describeGoal(settings), counted(s.GetCandidates(), "configuration"), describeMethod(settings))
 	columns := []string{">RUN", "CONFIGURATION", ">RUNTIME", "OUTCOME", ">" + strings.ToUpper(name), ">BEST"}
@@ -45,12 +51,13 @@ func printSearch(w *bytes.Buffer, s *karasuv1.SearchState) {
 	print := func(v float64) string { return objective(name, v) }
 	for i, step := range s.GetSteps() {
 		t.add(fmt.Sprint(i+1), configuration(step.GetRun().GetConfiguration()), seconds(step.GetRun().GetRuntimeSeconds()),
-			stepOutcome(step), optional(step.Objective, print), optional(step.Best, print))
+			stepOutcome(settings, step), optional(step.Objective, print), optional(step.Best, print))
 	}
 	t.print(w, "No run has been reported yet.")
 	if chart := bestChart(s); chart != "" {
 		fmt.Fprintf(w, "\n%s\n", chart)
 	}
+	printFront(w, s)
 	fmt.Fprintln(w)
 	if s.GetIncumbent() != nil {
 		config, value := bestStep(s)

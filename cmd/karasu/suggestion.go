@@ -33,6 +33,9 @@ func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion) {
 	if p.EnergyWh != nil {
 		fmt.Fprintf(w, "  energy   %s\n", energy(p.GetEnergyWh()))
 	}
+	if p.CarbonG != nil {
+		fmt.Fprintf(w, "  carbon   %s CO2e\n", carbon(p.GetCarbonG()))
+	}
 	if p.ProbabilityOfMeetingTarget != nil {
 		fmt.Fprintf(w, "  target   met with %s\n", percent(p.GetProbabilityOfMeetingTarget()))
 	}
@@ -92,7 +95,8 @@ func bestChart(s *karasuv1.SearchState) string {
 	if len(best) < 2 {
 		return ""
 	}
-	unit := map[string]string{"cost": "USD", "runtime": "seconds", "energy": "Wh"}[s.GetSettings().GetObjective()]
+	name := primary(s.GetSettings().GetObjective())
+	unit := map[string]string{"cost": "USD", "runtime": "seconds", "energy": "Wh", "carbon": "g CO2e"}[name]
 	first := len(s.GetSteps()) - len(best) + 1
 	// Every value several columns wide: steps, not slopes, since nothing lies between runs.
 	repeat := max(1, min(8, 60/len(best)))
@@ -103,7 +107,7 @@ func bestChart(s *karasuv1.SearchState) string {
 		}
 	}
 	return asciigraph.Plot(steps, asciigraph.Height(8), asciigraph.Precision(3),
-		asciigraph.Caption(fmt.Sprintf("best %s in %s after runs %d to %d", s.GetSettings().GetObjective(), unit, first, len(s.GetSteps()))))
+		asciigraph.Caption(fmt.Sprintf("best %s in %s after runs %d to %d", name, unit, first, len(s.GetSteps()))))
 }
 
 func dash(s string) string {

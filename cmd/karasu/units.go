@@ -52,6 +52,14 @@ func energy(wh float64) string {
 	return fmt.Sprintf("%.3g Wh", wh)
 }
 
+// carbon prints grams of CO2 equivalent.
+func carbon(g float64) string {
+	if g >= 1000 {
+		return fmt.Sprintf("%.2f kg", g/1000)
+	}
+	return fmt.Sprintf("%.3g g", g)
+}
+
 // objective prints a value of an objective in its unit.
 func objective(name string, v float64) string {
 	switch name {
@@ -59,6 +67,8 @@ func objective(name string, v float64) string {
 		return seconds(v)
 	case "energy":
 		return energy(v)
+	case "carbon":
+		return carbon(v)
 	}
 	return dollars(v)
 }
