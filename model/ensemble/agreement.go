@@ -9,7 +9,7 @@ import (
 
 // bayesFactor is the log evidence that two traces have one shape, minus that of
 // each having its own; in nats. With shared, they have one level too; otherwise
-// each has its own.
+// each has its own, and their shapes are only correlated (SiblingCorrelation).
 //
 // The factor of the first trace alone is the leading block of the joint one, so
 // only the second trace's rows are factorised.
@@ -36,6 +36,10 @@ func (e *evaluator) bayesFactor(a, b *series, shared bool) (float64, error) {
 		residual[n1+i] = v - mean2 - b.prior[i]
 	}
 
+	correlation := 1.
+	if !shared {
+		correlation = e.p.SiblingCorrelation
+	}
 	joint, solved := make([]float64, n*n), make([]float64, n)
 	logs := make([]float64, len(e.p.ShapeSDs))
 	for k, sd := range e.p.ShapeSDs {
@@ -47,6 +51,9 @@ func (e *evaluator) bayesFactor(a, b *series, shared bool) (float64, error) {
 		for i := range n2 {
 			row := joint[(n1+i)*n:]
 			cross.at(row[:n1], i, sd*sd, crossLevel)
+			if correlation != 1 {
+				floats.Scale(correlation, row[:n1])
+			}
 			b.g.at(row[n1:n1+i+1], i, sd*sd, level)
 			row[n1+i] += b.noise[i]
 		}

@@ -291,3 +291,43 @@ func TestQuantileInvertsCDF(t *testing.T) {
 		}
 	}
 }
+
+// TestLongHistoriesStillAgree: two workloads of one class whose shapes differ a
+// little, as siblings' do, each run on all configurations. The base form takes them
+// for strangers and gives both no weight; the default form does not.
+func TestLongHistoriesStillAgree(t *testing.T) {
+	var points []Point
+	for nodes := 4.; nodes <= 48; nodes += 4 {
+		for _, cores := range []float64{2, 4, 8} {
+			for _, perCore := range []float64{2, 4, 8} {
+				points = append(points, Point{Nodes: nodes, CoresPerNode: cores, GiBPerNode: cores * perCore})
+			}
+		}
+	}
+	sibling := func(name string, slope, overhead float64) Trace {
+		tr := Trace{Class: Same, Workload: name, Points: points, Centred: true}
+		for _, p := range points {
+			total := p.Nodes * p.CoresPerNode
+			tr.LogRuntime = append(tr.LogRuntime, math.Log(1000*math.Pow(total, -slope)+overhead*p.Nodes))
+		}
+		return tr
+	}
+	traces := []Trace{sibling("a", .75, .10), sibling("b", .70, .25)}
+	for _, c := range []struct {
+		name   string
+		params Params
+		want   bool
+	}{{"base", Base(), false}, {"default", Default(), true}} {
+		e, err := New(c.params, Config{Candidates: points, LevelMean: math.Log(300), Supports: traces})
+		if err != nil {
+			t.Fatal(err)
+		}
+		supported := false
+		for _, origin := range e.Predict().Origin {
+			supported = supported || origin != nil
+		}
+		if supported != c.want {
+			t.Errorf("%s: hypotheses of supports: %t, want %t", c.name, supported, c.want)
+		}
+	}
+}

@@ -104,8 +104,8 @@ func (e *evaluator) workload(traces []Trace, indices []int, center []float64) (*
 	return &s, err
 }
 
-// weighClasses multiplies every support's credence by the share of the other
-// workloads of its class that agree with it, each with its own level.
+// weighClasses multiplies every support's credence by the share of the workloads of
+// its class that agree with it, each with its own level.
 func (e *evaluator) weighClasses(all []*support) error {
 	for class := range classes {
 		var of []*support
@@ -123,7 +123,11 @@ func (e *evaluator) weighClasses(all []*support) error {
 			return err
 		}
 		for i, s := range of {
-			s.credence *= float64(count(agree[i])) / float64(len(of)-1)
+			if e.p.SelfAgreement {
+				s.credence *= float64(1+count(agree[i])) / float64(len(of))
+			} else {
+				s.credence *= float64(count(agree[i])) / float64(len(of)-1)
+			}
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ type Evidence struct {
 }
 
 // NewEvidence returns the method with its default constants.
-func NewEvidence() *Evidence { return NewEvidenceWith(ensemble.Base()) }
+func NewEvidence() *Evidence { return NewEvidenceWith(ensemble.Default()) }
 
 // NewEvidenceWith returns the method with other constants, such as
 // [ensemble.Base]. Invalid ones are reported by Evaluate.

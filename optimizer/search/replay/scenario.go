@@ -20,7 +20,8 @@ type Scenario struct {
 	Name string
 	// pool selects the workloads whose traces may be drawn.
 	pool func(target, other *workload) bool
-	// traces is how many are drawn of the pool's: a number, all, or one a workload.
+	// traces is how many are drawn of the pool's: a number, all, one a workload, or
+	// the whole history of each workload in place of traces.
 	traces int
 	// corrupt is the share of traces whose runtimes are permuted or inverted.
 	corrupt float64
@@ -33,6 +34,7 @@ type Scenario struct {
 const (
 	allTraces      = -1
 	onePerWorkload = -2
+	wholeHistory   = -3
 )
 
 // Policies of the Karasu evaluation: A shares framework and algorithm (and differs
@@ -52,6 +54,8 @@ func Scenarios() []Scenario {
 		{Name: "C3", pool: policyC, traces: 3, draw: "C3"},
 		{Name: "real1", pool: anyone, traces: onePerWorkload, draw: "real1"},
 		{Name: "hard1", pool: func(t, o *workload) bool { return !policyA(t, o) }, traces: onePerWorkload, draw: "real1"},
+		{Name: "A-full", pool: policyA, traces: wholeHistory, draw: "full"},
+		{Name: "full", pool: anyone, traces: wholeHistory, draw: "full"},
 		{Name: "A3-adv30", pool: policyA, traces: 3, corrupt: .3, draw: "A3"},
 		{Name: "real1-adv30", pool: anyone, traces: onePerWorkload, corrupt: .3, draw: "real1"},
 		{Name: "mis30", pool: policyA, traces: 3, mislabel: .3, draw: "A3"},
@@ -79,6 +83,18 @@ type trace struct {
 	logRuntime []float64
 }
 
+// history is all that was ever measured of the workload, as an organisation that
+// ran it everywhere would share it.
+func (w *workload) history() trace {
+	t := trace{of: w}
+	for i := range w.candidates {
+		if w.outcome[i] != model.Failed {
+			t.candidates, t.logRuntime = append(t.candidates, i), append(t.logRuntime, w.logRuntime[i])
+		}
+	}
+	return t
+}
+
 // supports draws the scenario's supports for one search. traces has, a workload,
 // the traces of all its baseline searches.
 func (s *Scenario) supports(target *workload, table []*workload, traces [][]trace, seed seed) []search.Support {
@@ -95,9 +111,12 @@ func (s *Scenario) supports(target *workload, table []*workload, traces [][]trac
 			outside = append(outside, traces[i]...)
 			continue
 		}
-		if s.traces == onePerWorkload {
+		switch s.traces {
+		case onePerWorkload:
 			pool = append(pool, traces[i][rng.IntN(len(traces[i]))])
-		} else {
+		case wholeHistory:
+			pool = append(pool, other.history())
+		default:
 			pool = append(pool, traces[i]...)
 		}
 	}
