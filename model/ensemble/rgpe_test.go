@@ -108,12 +108,25 @@ func TestWeightDilutionPrevention(t *testing.T) {
 
 func TestOneObservationSharesEqually(t *testing.T) {
 	target := process(t, []float64{3}, valley)
-	w, err := RankingWeights(target, []*gp.GP{process(t, dense, valley).Standardised(), nil, process(t, dense, rising).Standardised()}, 1)
+	wide, err := gp.Fit([]float64{0, 0, 1, 1}, 2, []float64{1, 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]float64{1. / 3, 0, 1. / 3, 1. / 3}, w, closeTo(1e-12)); diff != "" {
-		t.Error(diff)
+	for _, c := range []struct {
+		name     string
+		supports []*gp.GP
+		want     []float64
+	}{
+		{"supports", []*gp.GP{process(t, dense, valley).Standardised(), nil, process(t, dense, rising).Standardised()}, []float64{0.5, 0, 0.5, 0}},
+		{"no usable support", []*gp.GP{nil, wide}, []float64{0, 0, 1}},
+	} {
+		w, err := RankingWeights(target, c.supports, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, w, closeTo(1e-12)); diff != "" {
+			t.Errorf("%s:\n%s", c.name, diff)
+		}
 	}
 }
 

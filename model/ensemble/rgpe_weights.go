@@ -30,7 +30,8 @@ const dilutionQuantile = 0.95
 // ranks otherwise than the observations do; a model's weight is the share of samples
 // in which its loss is the smallest, ties shared equally (Feurer et al., section 4).
 // The standard normal draws are common to all models: two equal models get equal
-// weights, whatever their order.
+// weights, whatever their order. A target with one observation has no pair to be
+// ranked by and a flat posterior: then the supports share equally.
 //
 // A support that is nil, has other features than the target's, or no usable posterior
 // gets weight 0. The same seed gives the same weights. It wraps [ErrInvalid].
@@ -47,15 +48,19 @@ func RankingWeights(target *gp.GP, supports []*gp.GP, seed uint64) ([]float64, e
 	x, y := target.Inputs(), target.Values()
 	losses := make([][]int, len(weights))
 	own := ownLosses(target, y, draws)
-	losses[len(supports)] = own
 	limit := lossQuantile(own, dilutionQuantile)
+	ranked := 0
 	for i, s := range supports {
 		if s == nil || s.Dimensions() != target.Dimensions() {
 			continue
 		}
 		if l, err := supportLosses(s, x, y, draws); err == nil && lossQuantile(l, 0.5) <= limit {
 			losses[i] = l
+			ranked++
 		}
+	}
+	if ranked == 0 || target.Len() > 1 {
+		losses[len(supports)] = own
 	}
 	shareBest(weights, losses)
 	return weights, nil
@@ -127,7 +132,7 @@ func misranked(f, g, y []float64) int {
 }
 
 // shareBest writes the weights: for every sample, an equal share to each of the
-// models with the smallest loss. A model without losses takes no part; the last one
+// models with the smallest loss. A model without losses takes no part; one at least
 // has some.
 func shareBest(weights []float64, losses [][]int) {
 	var best []int

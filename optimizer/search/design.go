@@ -9,20 +9,27 @@ import (
 // design leaves out: extremes are rarely the answer, and cost most.
 const designMargin = 0.1
 
-// designBases are those of the Halton sequence, one a feature.
-var designBases = [...]int{2, 3, 5}
+// designFeatures is the number of features that the initial design spreads over.
+const designFeatures = 3
 
 // designPoint returns the open candidate that the initial design takes next: the
-// one closest to the next point of a Halton sequence, shifted by the seed (a
-// Cranley-Patterson rotation), over nodes, vCPUs of a node and memory per vCPU, all in
-// log space and scaled to the candidates' ranges. Ties: lowest index. There must be
-// an open candidate.
+// one closest to the next point of a random Latin hypercube of [initialDesign] points
+// (McKay et al. 1979: one point in each third of every feature) over nodes, vCPUs of a
+// node and memory per vCPU, all in log space and scaled to the candidates' ranges.
+// Another hypercube follows where those runs all failed. Ties: lowest index. There
+// must be an open candidate.
 func (s *state) designPoint() int {
 	x := s.designSpace()
-	r := rand.New(rand.NewPCG(s.problem.Seed, designStream))
-	var at [len(designBases)]float64
-	for k, base := range designBases {
-		_, u := math.Modf(r.Float64() + radicalInverse(s.history.runs+1, base))
+	block, run := s.history.runs/initialDesign, s.history.runs%initialDesign
+	r := rand.New(rand.NewPCG(s.problem.Seed, designStream+uint64(block)))
+	var at [designFeatures]float64
+	for k := range at {
+		order := r.Perm(initialDesign)
+		var within [initialDesign]float64
+		for i := range within {
+			within[i] = r.Float64()
+		}
+		u := (float64(order[run]) + within[run]) / initialDesign
 		at[k] = designMargin + (1-2*designMargin)*u
 	}
 	next, nearest := -1, math.Inf(1)
@@ -43,8 +50,8 @@ func (s *state) designPoint() int {
 
 // designSpace returns the candidates in the unit cube. A feature in which they do
 // not differ is 0 for all, and so does not matter.
-func (s *state) designSpace() [][len(designBases)]float64 {
-	x := make([][len(designBases)]float64, len(s.problem.Candidates))
+func (s *state) designSpace() [][designFeatures]float64 {
+	x := make([][designFeatures]float64, len(s.problem.Candidates))
 	for i := range x {
 		c := &s.problem.Candidates[i]
 		x[i] = [...]float64{
@@ -53,7 +60,7 @@ func (s *state) designSpace() [][len(designBases)]float64 {
 			math.Log(c.Resources.MemoryGiB / c.Resources.VCPUs),
 		}
 	}
-	for k := range designBases {
+	for k := range designFeatures {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for i := range x {
 			lo, hi = min(lo, x[i][k]), max(hi, x[i][k])
@@ -66,15 +73,4 @@ func (s *state) designSpace() [][len(designBases)]float64 {
 		}
 	}
 	return x
-}
-
-// radicalInverse mirrors the digits of i >= 0 in a base at the point: entry i of van
-// der Corput's sequence, in [0, 1).
-func radicalInverse(i, base int) float64 {
-	v, f := 0.0, 1.0
-	for ; i > 0; i /= base {
-		f /= float64(base)
-		v += f * float64(i%base)
-	}
-	return v
 }
