@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -259,6 +260,8 @@ func (a *App) refresh(ctx context.Context) error {
 	n, err := a.publisher.Refresh(ctx, runs)
 	if n > 0 {
 		a.logger.InfoContext(ctx, "shared", "records", n)
+		// Imports leave much garbage behind, which a daemon at rest would hold on to.
+		debug.FreeOSMemory()
 	}
 	return err
 }

@@ -180,11 +180,17 @@ func (p *Publisher) sign(d Draft) (*commons.Record, error) {
 	// Times are rounded to the day, so that a record does not tell when a job ran.
 	// A day's start is never in the future.
 	created := p.Now().UTC().Truncate(24 * time.Hour)
+	life := p.Policy.ValidFor
+	if d.Kind == karasuv1.RecordKind_RECORD_KIND_RETRACTION {
+		// A retraction has to outlive what it withdraws, or a peer that missed it
+		// could bring that back.
+		life = maxValidFor
+	}
 	return commons.Seal(p.Key, &karasuv1.Record{
 		Major: wireMajor, Minor: wireMinor,
 		Topic: d.Topic.String(), Kind: d.Kind, Key: d.Key,
 		Revision: p.Commons.NextRevision(self, d.Topic, d.Key),
-		Created:  created.Unix(), NotAfter: created.Add(p.Policy.ValidFor).Unix(),
+		Created:  created.Unix(), NotAfter: created.Add(life).Unix(),
 		Organisation: p.Organisation, Body: d.Body,
 	})
 }
