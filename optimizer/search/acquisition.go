@@ -32,11 +32,11 @@ func expectedImprovement(m *ensemble.Mixture, incumbent float64, limit, offset [
 			continue
 		}
 		mean, variance := m.Mean[h], m.Variance[h]
-		for i := range out {
+		for i, o := range offset {
 			if !known[i] {
 				continue
 			}
-			c, sd := incumbent-offset[i], math.Sqrt(variance[i])
+			c, sd := incumbent-o, math.Sqrt(variance[i])
 			z := (min(c, limit[i]) - mean[i]) / sd
 			out[i] += w * ((c-mean[i])*ensemble.NormalCDF(z) + sd*ensemble.NormalPDF(z))
 		}

@@ -31,16 +31,17 @@ type line struct {
 // points (n x K) and a reference point. O(n^2 log n).
 func newLine(offset []float64, front [][]float64, reference []float64) *line {
 	end := math.Inf(1)
-	for k, r := range reference {
-		end = min(end, r-offset[k])
+	for k, o := range offset {
+		end = min(end, reference[k]-o)
 	}
 	// passes is t where the diagonal passes each coordinate: n x K.
 	passes := make([][]float64, len(front))
 	for j, a := range front {
 		beaten := math.Inf(-1)
-		for k := range a {
-			passes[j] = append(passes[j], a[k]-offset[k])
-			beaten = max(beaten, passes[j][k])
+		for k, o := range offset {
+			t := a[k] - o
+			passes[j] = append(passes[j], t)
+			beaten = max(beaten, t)
 		}
 		end = min(end, beaten)
 	}
@@ -169,25 +170,21 @@ func (l *line) expected(mean, sd, limit float64) float64 {
 //
 //	I_n = m I_(n-1) + sd^2 (n-1) I_(n-2) + sd [w^(n-1) phi] from a to b
 func partialMoments(m, sd, a, b float64) [4]float64 {
-	var i [4]float64
+	var mass float64
 	if a > 0 { // the upper tail's own function keeps its digits
-		i[0] = ensemble.NormalCDF(-a) - ensemble.NormalCDF(-b)
+		mass = ensemble.NormalCDF(-a) - ensemble.NormalCDF(-b)
 	} else {
-		i[0] = ensemble.NormalCDF(b) - ensemble.NormalCDF(a)
+		mass = ensemble.NormalCDF(b) - ensemble.NormalCDF(a)
 	}
-	wa, wb, fa, fb := m-sd*a, m-sd*b, ensemble.NormalPDF(a), ensemble.NormalPDF(b)
+	wa, wb, fa, fb := m-sd*a, m-sd*b, sd*ensemble.NormalPDF(a), sd*ensemble.NormalPDF(b)
 	if math.IsInf(a, -1) {
-		wa, fa = 0, 0
+		wa = 0 // times a density of 0
 	}
 	if math.IsInf(b, 1) {
-		wb, fb = 0, 0
+		wb = 0
 	}
-	for n := 1; n < len(i); n++ {
-		i[n] = m*i[n-1] + sd*(fb-fa)
-		if n > 1 {
-			i[n] += sd * sd * float64(n-1) * i[n-2]
-		}
-		fa, fb = fa*wa, fb*wb
-	}
-	return i
+	first := m*mass + fb - fa
+	second := m*first + sd*sd*mass + wb*fb - wa*fa
+	third := m*second + 2*sd*sd*first + wb*wb*fb - wa*wa*fa
+	return [4]float64{mass, first, second, third}
 }

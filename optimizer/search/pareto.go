@@ -30,7 +30,7 @@ type paretoState struct {
 // headroom; where nothing limits a candidate, with a run as long as expected.
 func (s *state) newPareto(m *ensemble.Mixture, answers []int) *paretoState {
 	p := &paretoState{}
-	var points [][]float64
+	points := make([][]float64, 0, len(answers))
 	for _, c := range answers {
 		points = append(points, s.objectivesAt(c, m.MeanAt(c)))
 	}
@@ -83,7 +83,7 @@ func (p *paretoState) expectedImprovement(s *state, m *ensemble.Mixture, aims []
 // observedFront returns the answers that no other dominates, by what their runs
 // showed, in rising order of the first objective.
 func (s *state) observedFront(answers []int) []int {
-	var points [][]float64
+	points := make([][]float64, 0, len(answers))
 	for _, c := range answers {
 		points = append(points, s.objectivesAt(c, s.observedLog(c)))
 	}

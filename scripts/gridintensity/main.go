@@ -9,6 +9,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -20,6 +21,11 @@ import (
 
 // maxIntensity is g CO2e per kWh: lignite alone is at about 1,200.
 const maxIntensity = 1500
+
+const header = `# Built-in grid intensities. Written by scripts/gridintensity; do not edit.
+# Grams of CO2 equivalent per kWh of the grid that a region draws from, yearly averages of its location
+# (no certificates counted), as collected by the cloud-carbon-coefficients project; its last state is of May 2023.
+`
 
 func main() {
 	if len(os.Args) != 2 {
@@ -34,12 +40,11 @@ func main() {
 
 // run reads the facts and writes the table, sorted by cloud and region.
 func run(path string, out, notes io.Writer) error {
-	f, err := os.Open(path)
+	facts, err := os.ReadFile(path) //nolint:gosec // the path that the caller names
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(facts)).ReadAll()
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -53,16 +58,16 @@ func run(path string, out, notes io.Writer) error {
 			return fmt.Errorf("%s: row %d: not a number: %q", path, i+2, row[2])
 		}
 		if !(v > 0 && v <= maxIntensity) {
-			fmt.Fprintf(notes, "left out: %s %s at %g g/kWh\n", row[0], row[1], v)
+			_, _ = fmt.Fprintf(notes, "left out: %s %s at %g g/kWh\n", row[0], row[1], v)
 			continue
 		}
 		region := strings.ToLower(strings.ReplaceAll(row[1], " ", ""))
 		table = append(table, []string{strings.ToLower(row[0]), region, strconv.FormatFloat(v, 'f', -1, 64)})
 	}
 	slices.SortFunc(table, func(a, b []string) int { return slices.Compare(a[:2], b[:2]) })
-	fmt.Fprintln(out, "# Built-in grid intensities. Written by scripts/gridintensity; do not edit.")
-	fmt.Fprintln(out, "# Grams of CO2 equivalent per kWh of the grid that a region draws from, yearly averages of its location")
-	fmt.Fprintln(out, "# (no certificates counted), as collected by the cloud-carbon-coefficients project; its last state is of May 2023.")
+	if _, err := io.WriteString(out, header); err != nil {
+		return err
+	}
 	w := csv.NewWriter(out)
 	if err := w.Write(rows[0]); err != nil {
 		return err

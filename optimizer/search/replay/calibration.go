@@ -153,7 +153,7 @@ func (j *job) watchCalibration(c *calibration) {
 // WriteTable prints, a bin, the probability stated and the share that met the target.
 func (r *CalibrationReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "method\tscenario\tof\tn\t0-20%\t20-40%\t40-60%\t60-80%\t80-100%\tworst\t")
+	_, _ = fmt.Fprintln(t, "method\tscenario\tof\tn\t0-20%\t20-40%\t40-60%\t60-80%\t80-100%\tworst\t")
 	for _, row := range r.Rows {
 		for _, part := range []struct {
 			name string
@@ -167,7 +167,7 @@ func (r *CalibrationReport) WriteTable(w io.Writer) error {
 				}
 				cells += fmt.Sprintf("%.0f/%.0f\t", 100*b.Stated, 100*b.Met)
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s%+.1f\t\n", row.Method, row.Scenario, part.name, n, cells, 100*worst)
+			_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s%+.1f\t\n", row.Method, row.Scenario, part.name, n, cells, 100*worst)
 		}
 	}
 	return t.Flush()

@@ -177,7 +177,7 @@ func (row *ParetoRow) add(volume [][MaxRuns]float64, jobs []job, seedSets int) {
 }
 
 func names(objectives []search.Objective) string {
-	var s []string
+	s := make([]string, 0, len(objectives))
 	for _, o := range objectives {
 		s = append(s, string(o))
 	}
@@ -187,10 +187,10 @@ func names(objectives []search.Objective) string {
 // WriteTable prints the rows as people read them.
 func (r *ParetoReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "objectives\tmethod\tscenario\tHV n=1\t2\t3\t5\t10\tmean\t±\tstop\tat\t")
+	_, _ = fmt.Fprintln(t, "objectives\tmethod\tscenario\tHV n=1\t2\t3\t5\t10\tmean\t±\tstop\tat\t")
 	for _, row := range r.Rows {
 		h := row.Hypervolume
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.1f\t%.3f\t\n", row.Objectives, row.Method, row.Scenario,
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.1f\t%.3f\t\n", row.Objectives, row.Method, row.Scenario,
 			h[0], h[1], h[2], h[4], h[MaxRuns-1], mean(h), row.HypervolumeSD, row.StopRuns, row.StopHypervolume)
 	}
 	return t.Flush()
