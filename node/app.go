@@ -123,7 +123,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	a.publisher = &share.Publisher{
 		Key: key, Organisation: config.Organisation, Policy: policy,
 		Pseudonyms: share.NewPseudonymizer(secret), Lookup: lookup,
-		Commons: a.commons, Send: a.exchange.Publish, Now: time.Now,
+		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now,
 	}
 	a.advisor, err = advisor.New(advisor.Options{
 		Organisation: config.Organisation, Self: self, Runs: a.private, Commons: a.commons,

@@ -69,14 +69,26 @@ func LocateHome(dir string, getenv func(string) string) (Home, error) {
 	return Home{ConfigDir: config, DataDir: data, RuntimeDir: runtime}, nil
 }
 
-// The files of a home.
-func (h Home) ConfigFile() string   { return filepath.Join(h.ConfigDir, "config.toml") }
+// ConfigFile is the configuration, TOML.
+func (h Home) ConfigFile() string { return filepath.Join(h.ConfigDir, "config.toml") }
+
+// IdentityFile is the organisation's private key, mode 0600.
 func (h Home) IdentityFile() string { return filepath.Join(h.ConfigDir, "identity.key") }
-func (h Home) TokenFile() string    { return filepath.Join(h.ConfigDir, "api.token") }
-func (h Home) PrivateDir() string   { return filepath.Join(h.DataDir, "private") }
-func (h Home) CommonsDir() string   { return filepath.Join(h.DataDir, "commons") }
-func (h Home) PeersFile() string    { return filepath.Join(h.DataDir, "peers.json") }
-func (h Home) Socket() string       { return filepath.Join(h.RuntimeDir, "karasu.sock") }
+
+// TokenFile is the bearer token of the API over TCP, mode 0600.
+func (h Home) TokenFile() string { return filepath.Join(h.ConfigDir, "api.token") }
+
+// PrivateDir is the database of raw runs.
+func (h Home) PrivateDir() string { return filepath.Join(h.DataDir, "private") }
+
+// CommonsDir is the database of shared records.
+func (h Home) CommonsDir() string { return filepath.Join(h.DataDir, "commons") }
+
+// PeersFile lists the peers that were reached last.
+func (h Home) PeersFile() string { return filepath.Join(h.DataDir, "peers.json") }
+
+// Socket is the unix socket of the local API.
+func (h Home) Socket() string { return filepath.Join(h.RuntimeDir, "karasu.sock") }
 
 // Init creates the home of a new organisation: folders of mode 0700, a new Ed25519
 // identity and a commented configuration. It wraps [ErrHomeExists] and then changes

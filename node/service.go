@@ -74,8 +74,9 @@ func (a *App) Runs(ctx context.Context, job string) ([]model.Run, error) {
 // Peers lists the peers that the daemon knows.
 func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 	authors := a.commons.Authors()
-	var out []*karasuv1.Peer
-	for _, p := range a.network.Peers() {
+	peers := a.network.Peers()
+	out := make([]*karasuv1.Peer, 0, len(peers))
+	for _, p := range peers {
 		author := authors[p.ID]
 		peer := &karasuv1.Peer{
 			PeerId: p.ID.String(), Organisation: author.Organisation, Connected: p.Connected,
@@ -91,8 +92,9 @@ func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 
 // Topics lists topics with what is known under each.
 func (a *App) Topics(context.Context) ([]*karasuv1.Topic, error) {
-	var out []*karasuv1.Topic
-	for _, t := range a.commons.Topics() {
+	topics := a.commons.Topics()
+	out := make([]*karasuv1.Topic, 0, len(topics))
+	for _, t := range topics {
 		out = append(out, &karasuv1.Topic{
 			Name: t.Topic.String(), Peers: uint32(len(a.exchange.TopicPeers(t.Topic))),
 			OwnRecords: uint32(t.Own), ReceivedRecords: uint32(t.Received), Organisations: uint32(t.Authors),

@@ -27,7 +27,6 @@ const renewAfter = 0.5
 
 // Commons is what the publisher needs of the store of shared records.
 type Commons interface {
-	Put(ctx context.Context, r *commons.Record, own bool) (commons.Outcome, error)
 	All(match func(model.Topic) bool) ([]*commons.Record, error)
 	NextRevision(author peer.ID, topic model.Topic, key string) uint64
 }
@@ -41,10 +40,9 @@ type Publisher struct {
 	Pseudonyms   Pseudonymizer
 	Lookup       MachineLookup
 	Commons      Commons
-	// Send hands a newly stored record to gossip. An error is no loss:
-	// reconciliation delivers what gossip did not.
-	Send func(ctx context.Context, r *commons.Record) error
-	Now  func() time.Time
+	// Publish stores own records in the commons and gossips them.
+	Publish func(ctx context.Context, records []*commons.Record) error
+	Now     func() time.Time
 
 	mu sync.Mutex
 }
@@ -106,7 +104,12 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	signed := 0
+	var records []*commons.Record
+	sign := func(d Draft) error {
+		r, err := p.sign(d)
+		records = append(records, r)
+		return err
+	}
 	for _, d := range drafts {
 		s := slot{d.Topic, d.Key}
 		r, exists := current[s]
@@ -114,18 +117,19 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (int, error) 
 		if exists && bytes.Equal(r.Body, d.Body) && !p.old(r) {
 			continue
 		}
-		if err := p.publish(ctx, d); err != nil {
-			return signed, err
+		if err := sign(d); err != nil {
+			return 0, err
 		}
-		signed++
 	}
 	for s := range current {
-		if err := p.publish(ctx, Draft{Topic: s.topic, Key: s.key, Kind: karasuv1.RecordKind_RECORD_KIND_RETRACTION}); err != nil {
-			return signed, err
+		if err := sign(Draft{Topic: s.topic, Key: s.key, Kind: karasuv1.RecordKind_RECORD_KIND_RETRACTION}); err != nil {
+			return 0, err
 		}
-		signed++
 	}
-	return signed, nil
+	if len(records) == 0 {
+		return 0, nil
+	}
+	return len(records), p.Publish(ctx, records)
 }
 
 type slot struct {
@@ -155,21 +159,6 @@ func (p *Publisher) current() (map[slot]*commons.Record, error) {
 func (p *Publisher) old(r *commons.Record) bool {
 	life := r.NotAfter.Sub(r.Created)
 	return p.Now().After(r.Created.Add(time.Duration(renewAfter * float64(life))))
-}
-
-func (p *Publisher) publish(ctx context.Context, d Draft) error {
-	r, err := p.sign(d)
-	if err != nil {
-		return err
-	}
-	if outcome, err := p.Commons.Put(ctx, r, true); err != nil {
-		return err
-	} else if outcome != commons.Stored {
-		return fmt.Errorf("own record %s on %s was not stored: %s", d.Key, d.Topic, outcome)
-	}
-	// Gossip is only the fast path: the record is stored, so peers will fetch it.
-	_ = p.Send(ctx, r)
-	return nil
 }
 
 func (p *Publisher) sign(d Draft) (*commons.Record, error) {
