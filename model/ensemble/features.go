@@ -21,8 +21,10 @@ type Point struct {
 	Extra []float64
 }
 
-// memoryGiB is the total memory of the cluster.
-func (p Point) memoryGiB() float64 { return p.Nodes * p.CoresPerNode * (p.GiBPerNode / p.CoresPerNode) }
+// memoryGiB is the memory of the cluster beyond reserve GiB a core; at least 0.
+func (p Point) memoryGiB(reserve float64) float64 {
+	return max(0, p.Nodes*p.GiBPerNode-reserve*p.Nodes*p.CoresPerNode)
+}
 
 func (p Point) validate(extra int) error {
 	for _, v := range []float64{p.Nodes, p.CoresPerNode, p.GiBPerNode} {
@@ -62,7 +64,7 @@ type space struct {
 	center []float64
 	// x is points x d, centred.
 	x [][]float64
-	// cliffs has one centred step function a quantile of total memory: 1 below
+	// cliffs has one centred step function a quantile of memory for data: 1 below
 	// it, minus the mean over the candidates. Quantiles x points.
 	cliffs [][]float64
 }
@@ -92,7 +94,7 @@ func newSpace(p *Params, candidates, outside []Point) (*space, error) {
 
 	memory := make([]float64, len(all))
 	for i, q := range all {
-		memory[i] = q.memoryGiB()
+		memory[i] = q.memoryGiB(p.CliffReserveGiB)
 	}
 	sorted := slices.Sorted(slices.Values(memory[:s.n]))
 	for _, quantile := range p.CliffQuantiles {

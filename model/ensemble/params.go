@@ -47,7 +47,12 @@ type Params struct {
 	// is to be ignored.
 	SupportLevelSD float64
 
-	// CliffQuantiles of total memory over the candidates are where a cliff may be.
+	// CliffReserveGiB is the memory that every core keeps for itself (system,
+	// framework, the task's working set); only what is left over holds data, and
+	// cliffs are about that. 0 counts all memory.
+	CliffReserveGiB float64
+	// CliffQuantiles of the cluster's memory for data, over the candidates, are where
+	// a cliff may be.
 	CliffQuantiles []float64
 	// CliffMean and CliffSD are of a cliff's height in nats.
 	CliffMean, CliffSD float64
