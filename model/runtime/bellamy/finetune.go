@@ -9,16 +9,16 @@ import (
 )
 
 // Settings of fine-tuning. It ends early where the runs are met to within
-// tuneTarget, which is less than the noise of a run.
+// tuneTarget, which is the noise of a run: what follows that leads astray elsewhere.
 const (
 	tuneEpochs  = 600
 	localEpochs = 1500
-	tuneRate    = 3e-3
+	tuneRate    = 1e-3
 	resetRate   = 1e-2
 	// tuneDecay is weight decay.
 	tuneDecay = 1e-3
 	// tuneTarget is the mean absolute error of ln(runtime) at which it ends.
-	tuneTarget = .01
+	tuneTarget = .03
 )
 
 // tuner fine-tunes one network to one context.

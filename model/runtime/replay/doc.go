@@ -10,7 +10,8 @@
 //   - bell: the same in another environment, which the history knows nothing of
 //     (section IV-D).
 //   - c3o-splits and c3o-points: C3O's own evaluation: random training shares
-//     of 90%, or so many random training points, of all medians of an algorithm.
+//     of 90%, or so many random training points, of the medians of an algorithm on
+//     its most frequent machine type, above two nodes.
 //
 // Errors are of individual repeats, except for C3O's protocol, which is on medians.
 // All figures are deterministic for a seed, on any number of cores, except for those

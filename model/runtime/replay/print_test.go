@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,26 +11,14 @@ import (
 	"testing"
 
 	"github.com/karasu-project/karasu/model/modeltest"
-	"github.com/karasu-project/karasu/model/runtime/bell"
-	"github.com/karasu-project/karasu/model/runtime/bellamy"
-	"github.com/karasu-project/karasu/model/runtime/c3o"
-	"github.com/karasu-project/karasu/model/runtime/ernest"
 	"github.com/karasu-project/karasu/model/runtime/structured"
 )
 
+// allModels adds parts of the default, which reports do not show, to [Models].
 func allModels() []Model {
-	return []Model{
-		{Learner: structured.New("default", structured.Options{})},
-		{Learner: structured.New("fixed", structured.Options{FixedParams: true})},
-		{Learner: structured.New("transfer", structured.Options{NoFamily: true})},
-		{Learner: structured.New("transfer-fixed", structured.Options{NoFamily: true, FixedParams: true})},
-		{Learner: ernest.Learner{}, Protocols: []string{Full, Filtered, Bell}},
-		{Learner: ernest.Learner{Relative: true}, Protocols: []string{Full, Filtered, Bell}},
-		{Learner: bell.Learner{}, Protocols: []string{Full, Filtered, Bell}},
-		{Learner: c3o.Learner{}, Folds: 10},
-		{Learner: bellamy.Learner{Variant: bellamy.PartialUnfreeze}, Folds: 10, Protocols: []string{Full, Filtered, Bell}},
-		{Learner: bellamy.Learner{Variant: bellamy.Local}, Folds: 10, Protocols: []string{Full, Filtered, Bell}},
-	}
+	return append(Models(),
+		Model{Learner: structured.New("fixed", structured.Options{FixedParams: true})},
+		Model{Learner: structured.New("transfer", structured.Options{NoFamily: true})})
 }
 
 // tables reads the public measurements or skips the test.
@@ -48,13 +37,14 @@ func tables(tb testing.TB) (c3o, bell []Table) {
 
 // TestPrintTable prints the tables of docs/predict.md. It takes minutes, so it runs
 // only where KARASU_REPLAY names protocols, separated by commas. Further settings are
-// KARASU_REPLAY_MODELS, _JOBS, _CONTEXTS, _DRAWS, _SPLITS and _SEED.
+// KARASU_REPLAY_MODELS, _JOBS, _CONTEXTS, _DRAWS, _SPLITS,
+// _SEED and _JSON, a file for the report.
 func TestPrintTable(t *testing.T) {
 	protocols := os.Getenv("KARASU_REPLAY")
 	if protocols == "" {
 		t.Skip("KARASU_REPLAY does not name protocols")
 	}
-	c := Config{Models: allModels(), Protocols: strings.Split(protocols, ",")}
+	c := Config{Models: Models(), Protocols: strings.Split(protocols, ",")}
 	c.C3O, c.Bell = tables(t)
 	if s := os.Getenv("KARASU_REPLAY_MODELS"); s != "" {
 		c.Models = nil
@@ -83,4 +73,13 @@ func TestPrintTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log("\n" + b.String())
+	if path := os.Getenv("KARASU_REPLAY_JSON"); path != "" {
+		j, err := json.Marshal(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, j, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

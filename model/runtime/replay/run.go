@@ -77,10 +77,14 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		}
 		tasks = append(tasks, more...)
 	}
-	if err := c.work(ctx, tasks); err != nil {
+	err := c.work(ctx, tasks)
+	if err != nil {
 		return nil, err
 	}
 	r := report(&c, tasks)
+	if r.PretrainSeconds, r.FinetuneMS, err = c.times(ctx); err != nil {
+		return nil, err
+	}
 	r.WallSeconds = time.Since(start).Seconds()
 	return r, nil
 }

@@ -19,10 +19,32 @@ type point struct {
 	run     predict.Observation
 }
 
+// leastScaleOut of C3O's protocol: at two nodes some contexts do not fit into memory
+// and take ten times as long, or not, as it happens.
+const leastScaleOut = 3
+
+// points returns the medians that C3O's protocol is about: those of the machine type
+// that most contexts have, the first of the table among equals, since C3O chooses
+// the machine type before it predicts.
 func (t *Table) points() []point {
+	contexts, most := map[string]int{}, ""
+	for _, h := range t.Histories {
+		contexts[h.Context.MachineType]++
+	}
+	for _, h := range t.Histories {
+		if m := h.Context.MachineType; contexts[m] > contexts[most] {
+			most = m
+		}
+	}
 	var out []point
 	for i, h := range t.Histories {
+		if h.Context.MachineType != most {
+			continue
+		}
 		for _, s := range predict.Summarise(h.Runs) {
+			if s.ScaleOut < leastScaleOut {
+				continue
+			}
 			out = append(out, point{i, predict.Observation{ScaleOut: s.ScaleOut, RuntimeSeconds: s.MedianSeconds}})
 		}
 	}

@@ -15,10 +15,10 @@ const (
 	gateNoise = .2
 	// gateRuns are the scale-outs from which on the shape can speak.
 	gateRuns = 2
-	// In an environment that the history does not know, levels do not transfer. Up
-	// to foreignRuns runs the shape does help a little.
+	// foreignTransfer is the weight of other contexts without any run in an environment
+	// that the history does not know. From the first run on, it does harm: levels and
+	// shapes of another cluster are no better than the family's.
 	foreignTransfer = .3
-	foreignRuns     = 1
 	// intervalScale times the posterior standard deviation is the scale of Student's
 	// t with intervalFreedom degrees of freedom: posterior variances cover what could
 	// happen in a context like no other, most contexts are like another. Then 80%
@@ -53,7 +53,7 @@ func (t *target) Condition(runs []predict.Observation) (predict.Predictor, error
 // familyShare returns the weight of the family given the runs.
 func (t *target) familyShare(runs []predict.Summary) (float64, error) {
 	if t.foreign {
-		if len(runs) <= foreignRuns && len(t.g.blocks) > 0 {
+		if len(runs) == 0 && len(t.g.blocks) > 0 {
 			return 1 - foreignTransfer, nil
 		}
 		return 1, nil

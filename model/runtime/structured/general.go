@@ -14,6 +14,8 @@ type Options struct {
 	FixedParams bool
 	// NoFamily predicts from other contexts only, without the local family.
 	NoFamily bool
+	// LocalOnly predicts from the target's runs only, with the local family.
+	LocalOnly bool
 }
 
 // Learner makes structured processes.
@@ -35,6 +37,9 @@ func (l *Learner) Fit(ctx context.Context, history []predict.History) (predict.G
 		return nil, err
 	}
 	all := blocks(history)
+	if l.options.LocalOnly {
+		all = nil
+	}
 	params := defaults
 	if !l.options.FixedParams && len(all) >= FitContexts {
 		part := thin(all, maxFitRows)
