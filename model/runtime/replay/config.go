@@ -59,6 +59,15 @@ type Model struct {
 	Splits int
 	// Protocols that the model takes part in; empty is all.
 	Protocols []string
+	// Derived models are made of each fit and measured beside it.
+	Derived []Derived
+}
+
+// Derived is another model that a fit makes at no cost, such as another way to
+// fine-tune it.
+type Derived struct {
+	Name string
+	Of   func(predict.General) predict.General
 }
 
 // Config is one replay.

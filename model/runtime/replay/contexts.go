@@ -114,17 +114,23 @@ func (c *Config) fold(ctx context.Context, protocol string, m *Model, t *Table, 
 				return nil, fail(err)
 			}
 		}
-		results, err := c.target(protocol, m, t, target, general, history)
-		if err != nil {
-			return nil, fail(err)
+		for _, d := range append([]Derived{{Name: m.Learner.Name()}}, m.Derived...) {
+			g := general
+			if d.Of != nil {
+				g = d.Of(general)
+			}
+			results, err := c.target(protocol, d.Name, t, target, g, history)
+			if err != nil {
+				return nil, fail(err)
+			}
+			out = append(out, results...)
 		}
-		out = append(out, results...)
 	}
 	return out, nil
 }
 
 // target predicts one context for all n and draws.
-func (c *Config) target(protocol string, m *Model, t *Table, target int, g predict.General, history []predict.History) ([]result, error) {
+func (c *Config) target(protocol, model string, t *Table, target int, g predict.General, history []predict.History) ([]result, error) {
 	h := t.Histories[target]
 	if protocol == Bell {
 		h.Context = complete(h.Context, history)
@@ -146,7 +152,7 @@ func (c *Config) target(protocol string, m *Model, t *Table, target int, g predi
 		if err != nil {
 			return nil, err
 		}
-		k := key{protocol, d.split, t.Job, m.Learner.Name(), d.n}
+		k := key{protocol, d.split, t.Job, model, d.n}
 		if len(out) == 0 || out[len(out)-1].key != k {
 			out = append(out, result{key: k})
 		}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"github.com/karasu-project/karasu/model/runtime"
 	"github.com/karasu-project/karasu/model/runtime/bell"
 	"github.com/karasu-project/karasu/model/runtime/bellamy"
 	"github.com/karasu-project/karasu/model/runtime/c3o"
@@ -22,16 +23,22 @@ const (
 // Models returns all models, the default first.
 func Models() []Model {
 	contexts := []string{Full, Filtered, Bell}
-	models := []Model{
+	pretrained := Model{Learner: bellamy.Learner{}, Folds: sharedFolds, Protocols: contexts}
+	for _, v := range bellamy.Variants {
+		if name := (bellamy.Learner{Variant: v}).Name(); name != pretrained.Learner.Name() && v != bellamy.Local {
+			pretrained.Derived = append(pretrained.Derived, Derived{name, func(g predict.General) predict.General {
+				return g.(*bellamy.General).With(v)
+			}})
+		}
+	}
+	return []Model{
 		{Learner: structured.New(Default, structured.Options{})},
 		{Learner: structured.New("local", structured.Options{LocalOnly: true}), Protocols: contexts},
 		{Learner: ernest.Learner{}, Protocols: contexts},
 		{Learner: ernest.Learner{Relative: true}, Protocols: contexts},
 		{Learner: bell.Learner{}, Protocols: contexts},
 		{Learner: c3o.Learner{}, Folds: sharedFolds, Splits: slowSplits},
+		pretrained,
+		{Learner: bellamy.Learner{Variant: bellamy.Local}, Folds: sharedFolds, Protocols: contexts},
 	}
-	for _, v := range bellamy.Variants {
-		models = append(models, Model{Learner: bellamy.Learner{Variant: v}, Folds: sharedFolds, Protocols: contexts})
-	}
-	return models
 }

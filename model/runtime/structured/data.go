@@ -84,6 +84,17 @@ type rows struct {
 	// y is ln(median seconds) minus the prior mean.
 	y       []float64
 	repeats []int
+	// noise has the variance of each row of a model that came as weights; nil says
+	// that repeats decide.
+	noise []float64
+}
+
+// variance of the noise of row i.
+func (r *rows) variance(p *Params, i int) float64 {
+	if r.noise != nil {
+		return r.noise[i]
+	}
+	return p.noise(r.repeats[i])
 }
 
 func newRows(e *encoder, all []block) *rows {
@@ -125,7 +136,7 @@ func (r *rows) covariance(p *Params) []float64 {
 		}
 	}
 	for i := range n {
-		out[i*n+i] += p.noise(r.repeats[i])
+		out[i*n+i] += r.variance(p, i)
 	}
 	return out
 }

@@ -170,6 +170,34 @@ func (e *encoder) covers(c predict.Context) bool {
 	return true
 }
 
+// extend returns an encoder whose extent holds a context, too. It wraps
+// [model.ErrInvalid] where the context has a zero or negative number of which the
+// logarithm counts in all others.
+func (e *encoder) extend(c predict.Context) (*encoder, error) {
+	w := *e
+	w.arguments = slices.Clone(e.arguments)
+	if c.InputBytes != predict.Unknown {
+		s := logSize(c.InputBytes)
+		w.lowSize, w.highSize = min(w.lowSize, s), max(w.highSize, s)
+	}
+	for i := range w.arguments {
+		a := &w.arguments[i]
+		v, ok := c.Argument(a.name)
+		if !ok || a.text {
+			continue
+		}
+		n := v.Number
+		if a.log {
+			if n <= 0 {
+				return nil, &model.FieldError{Field: "argument " + a.name, Problem: fmt.Sprintf("must be above zero, as in all known contexts: %g", n)}
+			}
+			n = math.Log(n)
+		}
+		a.low, a.high = min(a.low, n), max(a.high, n)
+	}
+	return &w, nil
+}
+
 // check names the essential arguments that a context lacks, and arguments of the
 // wrong kind. Arguments that the history does not know teach nothing and are ignored.
 func (e *encoder) check(c predict.Context) error {

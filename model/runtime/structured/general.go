@@ -51,11 +51,14 @@ func (l *Learner) Fit(ctx context.Context, history []predict.History) (predict.G
 	return newGeneral(l.options, params, all)
 }
 
-// General is a process conditioned on all contexts of the history.
+// General is a process conditioned on all contexts of the history, or on the points
+// of a peer's weights.
 type General struct {
 	options Options
 	params  Params
 	blocks  []block
+	// virtual are the points of weights; then there are no blocks.
+	virtual *virtual
 	rows    *rows
 	// root and alpha solve the training rows: K = root root^T, alpha = K^-1 y.
 	root  blas64.Triangular
@@ -70,17 +73,35 @@ func newGeneral(o Options, p Params, all []block) (*General, error) {
 }
 
 func condition(o Options, p Params, all []block, e *encoder) (*General, error) {
-	g := &General{options: o, params: p, blocks: all, rows: newRows(e, all), k: p.squares()}
-	g.nodes = g.rows.nodes(p[exponent])
-	n := len(g.rows.y)
+	g := &General{options: o, params: p, blocks: all}
+	return g, g.solve(newRows(e, all))
+}
+
+// solve conditions the process on rows.
+func (g *General) solve(r *rows) error {
+	g.rows, g.k, g.nodes = r, g.params.squares(), r.nodes(g.params[exponent])
 	var err error
-	if g.root, err = cholesky(g.rows.covariance(&p), n); err != nil {
-		return nil, err
+	if g.root, err = cholesky(r.covariance(&g.params), len(r.y)); err != nil {
+		return err
 	}
-	g.alpha = append([]float64(nil), g.rows.y...)
+	g.alpha = append([]float64(nil), r.y...)
 	forward(g.root, g.alpha)
 	backward(g.root, g.alpha)
-	return g, nil
+	return nil
+}
+
+// wider returns the process with features scaled so that a context is within their
+// extent.
+func (g *General) wider(c predict.Context) (*General, error) {
+	if g.virtual == nil {
+		return condition(g.options, g.params, g.blocks, newEncoder(append(contextsOf(g.blocks), c)))
+	}
+	e, err := g.rows.encoder.extend(c)
+	if err != nil {
+		return nil, err
+	}
+	w := &General{options: g.options, params: g.params, virtual: g.virtual}
+	return w, w.solve(g.virtual.rows(e))
 }
 
 // Params returns the constants in use.
@@ -101,9 +122,4 @@ func (g *General) Condition(target predict.Context, runs []predict.Observation) 
 		return nil, err
 	}
 	return t.Condition(runs)
-}
-
-// Weights implements [predict.General].
-func (g *General) Weights() (*predict.Weights, error) {
-	return nil, predict.ErrNotPortable
 }

@@ -40,13 +40,13 @@ func (g *General) Target(c predict.Context) (predict.Target, error) {
 		return nil, err
 	}
 	if !g.rows.encoder.covers(c) {
-		wider, err := condition(g.options, g.params, g.blocks, newEncoder(append(contextsOf(g.blocks), c)))
-		if err != nil {
+		var err error
+		if g, err = g.wider(c); err != nil {
 			return nil, err
 		}
-		g = wider
 	}
-	id, foreign := len(g.blocks), true
+	// Weights are of the environment that they were shared for.
+	id, foreign := len(g.rows.contexts), g.virtual == nil
 	for i, b := range g.blocks {
 		if b.context.Environment == c.Environment {
 			foreign = false
@@ -72,8 +72,16 @@ func (t *target) project(x int) *projection {
 	if p := t.at[x]; p != nil {
 		return p
 	}
+	p := t.projectAt(float64(x))
+	if len(t.at) < maxProjections {
+		t.at[x] = p
+	}
+	return p
+}
+
+func (t *target) projectAt(x float64) *projection {
 	g := t.g
-	p := &projection{node: newNode(float64(x), g.params[exponent]), mean: t.context.mean(float64(x)), v: make([]float64, len(g.nodes))}
+	p := &projection{node: newNode(x, g.params[exponent]), mean: t.context.mean(x), v: make([]float64, len(g.nodes))}
 	for a := range t.pairs {
 		for i := g.rows.start[a]; i < g.rows.start[a+1]; i++ {
 			p.v[i] = g.k.covariance(&t.pairs[a], &p.node, &g.nodes[i])
@@ -82,9 +90,6 @@ func (t *target) project(x int) *projection {
 	}
 	if len(p.v) > 0 {
 		forward(g.root, p.v)
-	}
-	if len(t.at) < maxProjections {
-		t.at[x] = p
 	}
 	return p
 }

@@ -1,0 +1,189 @@
+package predict
+
+import (
+	"math"
+	"slices"
+)
+
+// Ensemble weighs general models, the own and those of peers, by how well each
+// predicts the target's runs one after the other. Without runs all that are
+// plausible count alike, and the median of them is what counts, so that a minority
+// of bad models does not move the prediction far.
+type Ensemble struct {
+	// Members are the models, the own first where there is one.
+	Members []General
+}
+
+const (
+	// ensembleNoise is added to each member's scale before its predictions are judged:
+	// confident models are not preferred for being lucky by a percent.
+	ensembleNoise = .05
+	// A runtime that falls faster than 1/x to the power of 2.5, or rises faster than
+	// with x, over the scale-outs of plausibleScaleOuts, is no runtime of a job; neither
+	// is one that rises throughout. Such members are left out.
+	steepest = -2.5
+	shallow  = .15
+)
+
+// plausibleScaleOuts are where the shape is looked at.
+var plausibleScaleOuts = []int{2, 12}
+
+// conditioned is a member that knows the runs.
+type conditioned struct {
+	Predictor
+	weight float64
+	// index of the member.
+	index int
+}
+
+// Condition implements [General]. Members that fail are left out; it fails with the
+// last error where all do.
+func (e Ensemble) Condition(target Context, runs []Observation) (Predictor, error) {
+	if err := target.Validate(); err != nil {
+		return nil, err
+	}
+	if err := ValidateRuns(runs); err != nil {
+		return nil, err
+	}
+	var members []conditioned
+	var logs []float64
+	last := ErrNoRuns
+	for i, g := range e.Members {
+		l, err := prequential(g, target, runs)
+		if err != nil {
+			last = err
+			continue
+		}
+		p, err := g.Condition(target, runs)
+		if err != nil {
+			last = err
+			continue
+		}
+		members, logs = append(members, conditioned{p, 0, i}), append(logs, l)
+	}
+	if len(members) == 0 {
+		return nil, last
+	}
+	members, logs = plausible(members, logs)
+	most := slices.Max(logs)
+	var sum float64
+	for i, l := range logs {
+		members[i].weight = math.Exp(l - most)
+		sum += members[i].weight
+	}
+	for i := range members {
+		members[i].weight /= sum
+	}
+	return &EnsemblePredictor{members: members, total: len(e.Members)}, nil
+}
+
+// Weights implements [General]: an ensemble of others' models is not shared again.
+func (Ensemble) Weights() (*Weights, error) { return nil, ErrNotPortable }
+
+// prequential returns the log density of each run given those before it, summed.
+func prequential(g General, target Context, runs []Observation) (float64, error) {
+	var sum float64
+	for i, r := range runs {
+		p, err := g.Condition(target, runs[:i])
+		if err != nil {
+			return 0, err
+		}
+		d, err := p.Predict(r.ScaleOut)
+		if err != nil {
+			return 0, err
+		}
+		sum += d.logDensity(r.RuntimeSeconds)
+	}
+	return sum, nil
+}
+
+// logDensity of ln(seconds), up to a constant for one number of degrees of freedom.
+func (d Distribution) logDensity(seconds float64) float64 {
+	scale := math.Hypot(d.Scale, ensembleNoise)
+	t := (math.Log(seconds) - d.LogMedian) / scale
+	return -math.Log(scale) - (d.Freedom+1)/2*math.Log1p(t*t/d.Freedom)
+}
+
+// plausible leaves out members whose shape no job has, unless all are like that.
+func plausible(members []conditioned, logs []float64) ([]conditioned, []float64) {
+	var kept []conditioned
+	var keptLogs []float64
+	low, high := plausibleScaleOuts[0], plausibleScaleOuts[1]
+	for i, m := range members {
+		a, err := m.Predict(low)
+		if err != nil {
+			continue
+		}
+		b, err := m.Predict(high)
+		if err != nil {
+			continue
+		}
+		slope := (b.LogMedian - a.LogMedian) / math.Log(float64(high)/float64(low))
+		if slope >= steepest && slope <= shallow {
+			kept, keptLogs = append(kept, m), append(keptLogs, logs[i])
+		}
+	}
+	if len(kept) == 0 {
+		return members, logs
+	}
+	return kept, keptLogs
+}
+
+// EnsemblePredictor mixes the members' predictions.
+type EnsemblePredictor struct {
+	members []conditioned
+	total   int
+}
+
+// Shares returns the weight of each member of the ensemble, in its order; 0 for those
+// that were left out.
+func (p *EnsemblePredictor) Shares() []float64 {
+	out := make([]float64, p.total)
+	for _, m := range p.members {
+		out[m.index] = m.weight
+	}
+	return out
+}
+
+// Predict implements [Predictor]: the weighted median of the members' medians, with
+// the members' disagreement in its scale.
+func (p *EnsemblePredictor) Predict(scaleOut int) (Distribution, error) {
+	type voice struct {
+		d      Distribution
+		weight float64
+	}
+	voices := make([]voice, 0, len(p.members))
+	for _, m := range p.members {
+		d, err := m.Predict(scaleOut)
+		if err != nil {
+			return Distribution{}, err
+		}
+		voices = append(voices, voice{d, m.weight})
+	}
+	slices.SortFunc(voices, func(a, b voice) int {
+		switch {
+		case a.d.LogMedian < b.d.LogMedian:
+			return -1
+		case a.d.LogMedian > b.d.LogMedian:
+			return 1
+		}
+		return 0
+	})
+	// The middle half of the weight, averaged: for two members their mean, for many
+	// nearly the median.
+	var median, below, weight float64
+	for _, v := range voices {
+		w := max(min(below+v.weight, .75)-max(below, .25), 0)
+		median += w * v.d.LogMedian
+		weight += w
+		below += v.weight
+	}
+	median /= weight
+	var square, freedom float64
+	for _, v := range voices {
+		e := v.d.LogMedian - median
+		square += v.weight * (v.d.Scale*v.d.Scale + e*e)
+		freedom += v.weight * v.d.Freedom
+	}
+	return NewDistribution(median, math.Sqrt(square), freedom)
+}

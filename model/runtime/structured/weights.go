@@ -1,0 +1,146 @@
+package structured
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/karasu-project/karasu/model/runtime"
+)
+
+// Family names the model and its features.
+const Family = "structured-points/1"
+
+// Values of the weights, in this order: the constants; least, largest and mean
+// feature s; for each argument whether its logarithm counts, least, largest and
+// missing value; for each point cores, memory, s, every argument, scale-out,
+// ln(seconds) and its variance. Sizes are [constants, arguments, points].
+const (
+	sizeValues     = 3
+	argumentValues = 4
+	pointValues    = 6
+)
+
+// Weights implements [predict.General]. Text arguments take part as if all contexts
+// had the most frequent text. It wraps [predict.ErrNotPortable] without a history.
+func (g *General) Weights() (*predict.Weights, error) {
+	v := g.virtual
+	w := &predict.Weights{Family: Family}
+	if v == nil {
+		if len(g.blocks) == 0 {
+			return nil, fmt.Errorf("%w: it was not fitted on any run", predict.ErrNotPortable)
+		}
+		v = g.virtualise()
+		for _, b := range g.blocks {
+			w.Contexts++
+			for _, r := range b.runs {
+				w.Runs += r.Repeats
+			}
+		}
+	} else {
+		w.Contexts, w.Runs = v.contexts, v.runs
+	}
+	e := g.rows.encoder
+	w.Arguments = e.weightArguments()
+	w.Sizes = []int{int(numParams), len(e.arguments), len(v.x)}
+	w.Values = append(w.Values, g.params[:]...)
+	w.Values = append(w.Values, e.lowSize, e.highSize, e.meanSize)
+	for _, a := range e.arguments {
+		var log float64
+		if a.log {
+			log = 1
+		}
+		w.Values = append(w.Values, log, a.low, a.high, a.missing)
+	}
+	for i := range v.x {
+		w.Values = append(w.Values, v.cores[i], v.memory[i], v.size[i])
+		w.Values = append(w.Values, v.args[i]...)
+		w.Values = append(w.Values, v.x[i], v.value[i], v.variance[i])
+	}
+	return w, w.Validate()
+}
+
+// Bounds of values that come from outside.
+const (
+	// maxFeature bounds logarithms of resources and sizes.
+	maxFeature = 30
+	// maxLogSeconds is e^25 s.
+	maxLogSeconds = 25
+	// minVariance is a noise of 0.1%, maxVariance one of e^10.
+	minVariance = 1e-6
+	maxVariance = 100
+	// maxArgument bounds arguments; plain numbers, where no logarithm counts.
+	maxArgument = 1e6
+)
+
+// FromWeights returns the model that weights describe. It copies them. It wraps
+// [predict.ErrWeights], and never panics, whoever made them.
+func FromWeights(w *predict.Weights, o Options) (*General, error) {
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", predict.ErrWeights, fmt.Sprintf(format, args...))
+	}
+	if w.Family != Family {
+		return nil, bad("family %.40q, want %q", w.Family, Family)
+	}
+	if len(w.Sizes) != 3 || w.Sizes[0] != int(numParams) || w.Sizes[1] != len(w.Arguments) || w.Sizes[2] < 1 || w.Sizes[2] > 2*virtualPoints {
+		return nil, bad("sizes %v", w.Sizes)
+	}
+	args, points := w.Sizes[1], w.Sizes[2]
+	if want := int(numParams) + sizeValues + args*argumentValues + points*(pointValues+args); len(w.Values) != want {
+		return nil, bad("%d values, want %d", len(w.Values), want)
+	}
+	g := &General{options: o, params: Params(w.Values[:numParams])}
+	if !g.params.valid() {
+		return nil, bad("constants are too far from the defaults")
+	}
+	rest := w.Values[numParams:]
+	e := &encoder{lowSize: rest[0], highSize: rest[1], meanSize: rest[2]}
+	if !(-maxFeature <= e.lowSize && e.lowSize <= e.highSize && e.highSize <= maxFeature && math.Abs(e.meanSize) <= maxFeature) {
+		return nil, bad("input sizes from e^%g to e^%g", e.lowSize, e.highSize)
+	}
+	rest = rest[sizeValues:]
+	for i, a := range w.Arguments {
+		v := rest[i*argumentValues:]
+		if v[0] != 0 && v[0] != 1 || !(-maxArgument <= v[1] && v[1] <= v[2] && v[2] <= maxArgument) || math.Abs(v[3]) > maxArgument {
+			return nil, bad("argument %d has values %v", i, v[:argumentValues])
+		}
+		if i > 0 && strings.Compare(w.Arguments[i-1].Name, a.Name) >= 0 {
+			return nil, bad("arguments are not in order")
+		}
+		e.arguments = append(e.arguments, argument{
+			name: a.Name, text: a.Text, optional: a.Optional, log: v[0] == 1, low: v[1], high: v[2], missing: v[3],
+		})
+	}
+	v, err := pointsFrom(rest[args*argumentValues:], args, points)
+	if err != nil {
+		return nil, err
+	}
+	v.contexts, v.runs = w.Contexts, w.Runs
+	g.virtual = v
+	if err := g.solve(v.rows(e)); err != nil {
+		return nil, fmt.Errorf("%w: %w", predict.ErrWeights, err)
+	}
+	return g, nil
+}
+
+func pointsFrom(values []float64, args, points int) (*virtual, error) {
+	v := &virtual{}
+	for i := range points {
+		p := values[i*(pointValues+args):][:pointValues+args]
+		x, value, variance := p[3+args], p[4+args], p[5+args]
+		ok := x >= 1 && x <= 1e5 && math.Abs(value) <= maxLogSeconds && variance >= minVariance && variance <= maxVariance
+		for k, f := range p[:3+args] {
+			ok = ok && (math.Abs(f) <= maxFeature || k >= 3 && math.Abs(f) <= maxArgument)
+		}
+		if !ok {
+			return nil, fmt.Errorf("%w: point %d is out of range", predict.ErrWeights, i)
+		}
+		v.cores, v.memory, v.size = append(v.cores, p[0]), append(v.memory, p[1]), append(v.size, p[2])
+		v.args = append(v.args, append([]float64(nil), p[3:3+args]...))
+		v.x, v.value, v.variance = append(v.x, x), append(v.value, value), append(v.variance, variance)
+	}
+	return v, nil
+}

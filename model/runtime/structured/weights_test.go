@@ -1,0 +1,143 @@
+package structured
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/karasu-project/karasu/model/runtime"
+)
+
+func fitted(tb testing.TB, contexts int) *General {
+	tb.Helper()
+	g, err := New("x", Options{}).Fit(context.Background(), madeUp(contexts))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g.(*General)
+}
+
+func TestWeightsPredictAlmostAsTheModel(t *testing.T) {
+	all := madeUp(24)
+	g, err := New("x", Options{}).Fit(context.Background(), all[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := g.Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := FromWeights(w, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var worst float64
+	for _, h := range all[:1] {
+		for _, known := range [][]predict.Observation{nil, h.Runs[:1]} {
+			a, errA := g.Condition(h.Context, known)
+			b, errB := back.Condition(h.Context, known)
+			if errA != nil || errB != nil {
+				t.Fatal(errA, errB)
+			}
+			for _, x := range []int{2, 6, 12} {
+				p, errP := a.Predict(x)
+				q, errQ := b.Predict(x)
+				if errP != nil || errQ != nil {
+					t.Fatal(errP, errQ)
+				}
+				worst = max(worst, math.Abs(p.LogMedian-q.LogMedian))
+			}
+		}
+	}
+	if worst > .1 {
+		t.Errorf("predictions from weights are off by %.3f of ln(runtime)", worst)
+	}
+	again, err := back.Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(w, again); diff != "" {
+		t.Errorf("weights of weights differ:\n%s", diff)
+	}
+}
+
+func TestFromWeightsRefuses(t *testing.T) {
+	good, err := fitted(t, 9).Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(w *predict.Weights){
+		"NaN":              func(w *predict.Weights) { w.Values[len(w.Values)-1] = math.NaN() },
+		"infinite":         func(w *predict.Weights) { w.Values[3] = math.Inf(1) },
+		"too short":        func(w *predict.Weights) { w.Values = w.Values[:len(w.Values)-1] },
+		"too long":         func(w *predict.Weights) { w.Values = append(w.Values, 1) },
+		"family":           func(w *predict.Weights) { w.Family = "other/1" },
+		"sizes":            func(w *predict.Weights) { w.Sizes[2]++ },
+		"more sizes":       func(w *predict.Weights) { w.Sizes = append(w.Sizes, 1) },
+		"negative size":    func(w *predict.Weights) { w.Sizes[2] = -1 },
+		"constant":         func(w *predict.Weights) { w.Values[0] = 1e5 },
+		"zero constant":    func(w *predict.Weights) { w.Values[0] = 0 },
+		"no noise":         func(w *predict.Weights) { w.Values[len(w.Values)-1] = 0 },
+		"runtime":          func(w *predict.Weights) { w.Values[len(w.Values)-2] = 1e3 },
+		"scale-out":        func(w *predict.Weights) { w.Values[len(w.Values)-3] = 0 },
+		"no contexts":      func(w *predict.Weights) { w.Contexts = 0 },
+		"argument twice":   func(w *predict.Weights) { w.Arguments = append(w.Arguments, w.Arguments[0]) },
+		"nameless":         func(w *predict.Weights) { w.Arguments[0].Name = "" },
+		"sizes reversed":   func(w *predict.Weights) { w.Values[numParams] = 9 },
+		"argument reverse": func(w *predict.Weights) { w.Values[numParams+4] = 1e5 },
+	} {
+		w := *good
+		w.Values, w.Sizes = append([]float64(nil), good.Values...), append([]int(nil), good.Sizes...)
+		w.Arguments = append([]predict.WeightArgument(nil), good.Arguments...)
+		spoil(&w)
+		if _, err := FromWeights(&w, Options{}); !errors.Is(err, predict.ErrWeights) {
+			t.Errorf("%s: error %v, want ErrWeights", name, err)
+		}
+	}
+	if _, err := FromWeights(nil, Options{}); !errors.Is(err, predict.ErrWeights) {
+		t.Errorf("none: error %v, want ErrWeights", err)
+	}
+}
+
+// FuzzFromWeights overwrites a part of honest weights: whatever is accepted must
+// predict finite runtimes.
+func FuzzFromWeights(f *testing.F) {
+	good, err := fitted(f, 9).Weights()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint16(0), []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, uint8(0))
+	f.Add(uint16(len(good.Values)-3), []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0x40}, uint8(1))
+	target := madeUp(1)[0].Context
+	f.Fuzz(func(t *testing.T, at uint16, raw []byte, size uint8) {
+		w := *good
+		w.Values = append([]float64(nil), good.Values...)
+		w.Sizes = append([]int(nil), good.Sizes...)
+		for i := int(at); i < len(w.Values) && len(raw) >= 8; i, raw = i+1, raw[8:] {
+			w.Values[i] = math.Float64frombits(binary.LittleEndian.Uint64(raw))
+		}
+		w.Sizes[int(size)%3] += int(size) / 3
+		g, err := FromWeights(&w, Options{})
+		if err != nil {
+			if !errors.Is(err, predict.ErrWeights) {
+				t.Fatalf("error %v is not ErrWeights", err)
+			}
+			return
+		}
+		p, err := g.Condition(target, []predict.Observation{{ScaleOut: 4, RuntimeSeconds: 100}})
+		if err != nil {
+			if !errors.Is(err, predict.ErrNumeric) {
+				t.Fatalf("condition: %v", err)
+			}
+			return
+		}
+		d, err := p.Predict(8)
+		if err == nil && (math.IsNaN(d.LogMedian) || math.IsInf(d.Quantile(.9), 0)) {
+			t.Fatalf("prediction %+v", d)
+		}
+	})
+}
