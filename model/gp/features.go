@@ -14,7 +14,7 @@ const FeatureDimensions = 3
 //	log2(vCPUs of all nodes), log2(vCPUs of a node), log2(GiB of memory per vCPU)
 //
 // One unit is one doubling, in each. They are not centred or scaled any further, so
-// that peers with different catalogs agree. The arguments must be valid.
+// that peers with different catalogues agree. The arguments must be valid.
 func AppendFeatures(dst []float64, c model.Configuration, r model.Resources) []float64 {
 	return append(dst,
 		math.Log2(float64(c.ScaleOut)*r.VCPUs),

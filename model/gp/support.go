@@ -67,6 +67,6 @@ func FitPoints(points []model.Point) (*GP, error) {
 // shuffled orders configurations in no order that means anything.
 func shuffled(c model.Configuration) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(c.String()))
+	_, _ = h.Write([]byte(c.String())) // never fails
 	return h.Sum64()
 }

@@ -50,7 +50,7 @@ func (s *state) features() []float64 {
 func (s *state) fit() (*gp.GP, error) {
 	points := s.history.points
 	points = points[max(0, len(points)-gp.MaxInputs):]
-	var x, y []float64
+	x, y := make([]float64, 0, len(points)*gp.FeatureDimensions), make([]float64, 0, len(points))
 	for i := range points {
 		x = gp.AppendFeatures(x, points[i].configuration, points[i].resources)
 		y = append(y, points[i].logRuntime)
