@@ -172,7 +172,7 @@ func (a *App) Start(ctx context.Context) error {
 	if a.server == nil {
 		return nil
 	}
-	return a.server.Start()
+	return a.server.Start(ctx)
 }
 
 // Stop shuts down in the reverse order and closes the databases. It returns once

@@ -11,7 +11,6 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/node/exchange"
 	"github.com/karasu-project/karasu/node/p2p"
 	"github.com/karasu-project/karasu/node/share"
@@ -190,7 +189,7 @@ func (c Config) policy() (share.Policy, error) {
 			return p, fmt.Errorf("share.topic: %w", err)
 		}
 		p.Overrides = append(p.Overrides, share.Override{
-			Match: func(topic model.Topic) bool { return pattern.Match(topic) }, Mode: t.Policy,
+			Match: pattern.Match, Mode: t.Policy,
 		})
 	}
 	return p, p.Validate()

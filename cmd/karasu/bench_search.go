@@ -111,6 +111,6 @@ func (c benchSearchCmd) export(a *app, config replay.Config) error {
 	if err := os.WriteFile(c.Export, raw, 0o644); err != nil { //nolint:gosec // public measurements
 		return fmt.Errorf("--export: %w", err)
 	}
-	fmt.Fprintf(a.stdout, "Wrote %d searches to %s.\n", len(spelt.Searches), c.Export)
-	return nil
+	_, err = fmt.Fprintf(a.stdout, "Wrote %d searches to %s.\n", len(spelt.Searches), c.Export)
+	return err
 }

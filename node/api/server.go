@@ -58,9 +58,9 @@ func NewServer(service karasuv1connect.KarasuServiceHandler, o Options) *Server 
 	return &Server{opts: o, handler: mux}
 }
 
-// Start listens and serves until Stop. The caller must hold the home: a socket that
+// Start listens and serves until Stop; ctx bounds only the start. The caller must hold the home: a socket that
 // is left from a crash is replaced.
-func (s *Server) Start() error {
+func (s *Server) Start(ctx context.Context) error {
 	unix, err := listenUnix(s.opts.Socket)
 	if err != nil {
 		return err
@@ -69,9 +69,9 @@ func (s *Server) Start() error {
 	if s.opts.TCP == "" {
 		return nil
 	}
-	tcp, err := net.Listen("tcp", s.opts.TCP)
+	tcp, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.opts.TCP)
 	if err != nil {
-		return errors.Join(fmt.Errorf("api.tcp: %w", err), s.Stop(context.Background()))
+		return errors.Join(fmt.Errorf("api.tcp: %w", err), s.Stop(ctx))
 	}
 	s.serve(tcp, requireToken(s.opts.Token, s.handler))
 	return nil

@@ -43,7 +43,7 @@ func serve(t *testing.T, tcp string) (*api.Server, string) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "s.sock")
 	s := api.NewServer(&api.Service{Node: fakeNode{}}, api.Options{Socket: socket, TCP: tcp, Token: token, Logger: slog.New(slog.DiscardHandler)})
-	if err := s.Start(); err != nil {
+	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop(context.Background()) })
@@ -136,7 +136,7 @@ func TestSocketPathIsChecked(t *testing.T) {
 	}
 	for _, socket := range []string{file, filepath.Join(dir, strings.Repeat("x", 120))} {
 		s := api.NewServer(&api.Service{}, api.Options{Socket: socket, Logger: slog.New(slog.DiscardHandler)})
-		if err := s.Start(); !errors.Is(err, api.ErrSocket) {
+		if err := s.Start(t.Context()); !errors.Is(err, api.ErrSocket) {
 			t.Errorf("%s: error %v, want %v", socket, err, api.ErrSocket)
 			_ = s.Stop(t.Context())
 		}
