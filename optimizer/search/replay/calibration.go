@@ -12,6 +12,9 @@ import (
 	"github.com/karasu-project/karasu/optimizer/search"
 )
 
+// AllScenarios names the row over the searches of all scenarios of a replay.
+const AllScenarios = "all"
+
 // CalibrationBins divide [0, 1] evenly.
 const CalibrationBins = 5
 
@@ -26,7 +29,7 @@ type CalibrationReport struct {
 	WallSeconds float64          `json:"wall_seconds"`
 }
 
-// CalibrationRow is one method in one scenario.
+// CalibrationRow is one method in one scenario, or in [AllScenarios].
 type CalibrationRow struct {
 	Method   string `json:"method"`
 	Scenario string `json:"scenario"`
@@ -65,7 +68,6 @@ func RunCalibration(ctx context.Context, c Config) (*CalibrationReport, error) {
 	}
 	report := &CalibrationReport{Workloads: len(r.table), Skipped: skipped, Seed: c.Seed, SeedSets: c.SeedSets}
 	var jobs []job
-	var counts []calibration
 	for _, m := range c.Methods {
 		for s := range c.Scenarios {
 			row := r.outcomes(m, &c.Scenarios[s])
@@ -73,20 +75,28 @@ func RunCalibration(ctx context.Context, c Config) (*CalibrationReport, error) {
 			jobs = append(jobs, row...)
 		}
 	}
-	counts = make([]calibration, len(jobs))
+	counts := make([]calibration, len(jobs))
 	for i := range jobs {
 		jobs[i].watchCalibration(&counts[i])
 	}
 	if err := r.run(ctx, jobs); err != nil {
 		return nil, err
 	}
-	for i := range report.Rows {
-		row := &report.Rows[i]
-		var sum calibration
-		for _, c := range counts[i*row.Searches : (i+1)*row.Searches] {
-			sum.merge(&c)
+	perRow := len(jobs) / len(report.Rows)
+	for m := range c.Methods {
+		var all calibration
+		for i := m * len(c.Scenarios); i < (m+1)*len(c.Scenarios); i++ {
+			var sum calibration
+			for _, c := range counts[i*perRow : (i+1)*perRow] {
+				sum.merge(&c)
+			}
+			all.merge(&sum)
+			report.Rows[i].Suggested, report.Rows[i].All = sum.suggested.bins(), sum.all.bins()
 		}
-		row.Suggested, row.All = sum.suggested.bins(), sum.all.bins()
+		report.Rows = append(report.Rows, CalibrationRow{
+			Method: c.Methods[m].Name, Scenario: AllScenarios, Searches: perRow * len(c.Scenarios),
+			Suggested: all.suggested.bins(), All: all.all.bins(),
+		})
 	}
 	report.WallSeconds = time.Since(start).Seconds()
 	return report, nil

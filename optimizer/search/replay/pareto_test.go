@@ -2,10 +2,14 @@ package replay
 
 import (
 	"context"
+	"errors"
+	"math"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/optimizer/catalog"
@@ -86,5 +90,108 @@ func TestPrintPareto(t *testing.T) {
 		t.Logf("%.0f s\n%s", report.WallSeconds, b.String())
 	default:
 		t.Skip("KARASU_REPLAY is not set to pareto, no-target or calibration")
+	}
+}
+
+// someWorkloads are the six of one framework: a third of the table.
+func someWorkloads(t testing.TB, names ...string) Config {
+	t.Helper()
+	c := settings(t)
+	var runs []model.Run
+	for _, r := range c.Runs {
+		if r.Workload.Framework == "spark" {
+			runs = append(runs, r)
+		}
+	}
+	c.Runs, c.Scenarios = runs, nil
+	for _, name := range names {
+		s, err := ScenarioByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Scenarios = append(c.Scenarios, s)
+	}
+	return c
+}
+
+func TestRunPareto(t *testing.T) {
+	run := func(workers int, objectives [][]search.Objective, scenarios ...string) *ParetoReport {
+		c := ParetoConfig{Config: someWorkloads(t, scenarios...), Objectives: objectives}
+		c.Workers = workers
+		done := 0
+		c.Progress = func(n, total int) {
+			if done++; n != done || n > total {
+				t.Errorf("progress %d of %d after %d", n, total, done)
+			}
+		}
+		r, err := RunPareto(context.Background(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.WallSeconds = 0
+		return r
+	}
+	three := [][]search.Objective{{search.Cost, search.Carbon, search.Runtime}}
+	if d := cmp.Diff(run(1, three, "solo"), run(4, three, "solo")); d != "" {
+		t.Errorf("depends on the number of workers:\n%s", d)
+	}
+	report := run(0, nil, "solo", "A3")
+	// At 3, 5 and 10 runs: better than a random order, and better with supports.
+	rows := map[string][]float64{}
+	for _, r := range report.Rows {
+		rows[r.Objectives+" "+r.Method+" "+r.Scenario] = r.Hypervolume
+	}
+	for _, o := range []string{"cost,runtime", "cost,energy"} {
+		random, solo, a3 := rows[o+" random solo"], rows[o+" evidence solo"], rows[o+" evidence A3"]
+		for _, n := range []int{3, 5, 10} {
+			if !(random[n-1] < solo[n-1] && solo[n-1] < a3[n-1] && a3[n-1] <= 1) {
+				t.Errorf("%s after %d runs: random %.3f, alone %.3f, with supports %.3f", o, n, random[n-1], solo[n-1], a3[n-1])
+			}
+		}
+	}
+}
+
+func TestRunParetoRefusesMethodsForOneObjective(t *testing.T) {
+	c := ParetoConfig{Config: someWorkloads(t, "solo")}
+	c.Methods = []Method{c.Baseline}
+	if _, err := RunPareto(context.Background(), c); !errors.Is(err, search.ErrUnsupported) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestRunCalibration(t *testing.T) {
+	c := someWorkloads(t, "solo", "A3")
+	c.Methods = c.Methods[:1]
+	r, err := RunCalibration(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rows) != 3 || r.Rows[2].Scenario != AllScenarios {
+		t.Fatalf("%d rows", len(r.Rows))
+	}
+	for i := range CalibrationBins {
+		all := r.Rows[2].All[i]
+		if sum := r.Rows[0].All[i].N + r.Rows[1].All[i].N; all.N != sum || all.N == 0 {
+			t.Errorf("bin %d: %d predictions, of the rows %d", i, all.N, sum)
+		}
+		if all.Stated < all.From || all.Stated > all.To || all.Met < 0 || all.Met > 1 {
+			t.Errorf("bin %+v", all)
+		}
+		// A third of the table: within ten points, the whole of it is within five.
+		if math.Abs(all.Error()) > .1 {
+			t.Errorf("bin %+v is off by %.2f", all, all.Error())
+		}
+	}
+}
+
+func TestWithoutTargetEverythingCompletedIsValid(t *testing.T) {
+	c := ParetoConfig{Config: someWorkloads(t, "solo"), Objectives: [][]search.Objective{{search.Cost, search.Carbon, search.Runtime}}, NoTarget: true}
+	c.Methods = c.Methods[1:]
+	r, err := RunPareto(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := r.Rows[0].Hypervolume; h[0] <= 0 || h[MaxRuns-1] > 1 || h[MaxRuns-1] < h[0] {
+		t.Errorf("hypervolume %v", h)
 	}
 }
