@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -127,15 +128,19 @@ func (r *Report) Row(method, scenario string) *Row {
 
 // WriteTable prints the rows as people read them.
 func (r *Report) WriteTable(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "method\tscenario\tn=1\t2\t3\t5\t10\tfound@3\tAUC\t±\tto 10%\tspent\tstop\tat\tworst\t")
+	var text bytes.Buffer
+	text.WriteString("method\tscenario\tn=1\t2\t3\t5\t10\tfound@3\tAUC\t±\tto 10%\tspent\tstop\tat\tworst\t\n")
 	for _, row := range r.Rows {
 		worst := ""
 		if row.WorstExcess != nil {
 			worst = fmt.Sprintf("%+.2f", *row.WorstExcess)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.3f\t%.3f\t%.1f\t%.1f\t%.1f\t%.3f\t%s\t\n", row.Method, row.Scenario,
+		fmt.Fprintf(&text, "%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.3f\t%.3f\t%.1f\t%.1f\t%.1f\t%.3f\t%s\t\n", row.Method, row.Scenario,
 			row.Mean[0], row.Mean[1], row.Mean[2], row.Mean[4], row.Mean[9], row.Found[2], row.AUC, row.AUCSD, row.RunsTo10Pct, row.Spent[MaxRuns-1], row.StopRuns, row.StopRatio, worst)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if _, err := t.Write(text.Bytes()); err != nil {
+		return err
 	}
 	return t.Flush()
 }

@@ -39,7 +39,7 @@ func readTable(t testing.TB, path string, comma rune) []map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	r := csv.NewReader(f)
 	r.Comma = comma
 	records, err := r.ReadAll()
