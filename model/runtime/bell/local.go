@@ -10,7 +10,7 @@ const (
 	// minResidual is the noise of a run that few runs do not show.
 	minResidual = .05
 	// bandwidth of the local regression, as a share of the range of scale-outs.
-	bandwidth = .35
+	bandwidth = .15
 	// Predictions stay within this factor of what was measured.
 	maxExtrapolation = 3
 )

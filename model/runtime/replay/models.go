@@ -32,7 +32,7 @@ func Models() []Model {
 		}
 	}
 	return []Model{
-		{Learner: structured.New(Default, structured.Options{})},
+		{Learner: structured.New(Default, structured.Options{}), Derived: []Derived{{"default-shared", shared}}},
 		{Learner: structured.New("local", structured.Options{LocalOnly: true}), Protocols: contexts},
 		{Learner: ernest.Learner{}, Protocols: contexts},
 		{Learner: ernest.Learner{Relative: true}, Protocols: contexts},
@@ -41,4 +41,18 @@ func Models() []Model {
 		pretrained,
 		{Learner: bellamy.Learner{Variant: bellamy.Local}, Folds: sharedFolds, Protocols: contexts},
 	}
+}
+
+// shared is what a peer has of a general model: its weights. A model that has none
+// stays as it is.
+func shared(g predict.General) predict.General {
+	w, err := g.Weights()
+	if err != nil {
+		return g
+	}
+	s, err := structured.FromWeights(w, structured.Options{})
+	if err != nil {
+		return g
+	}
+	return s
 }

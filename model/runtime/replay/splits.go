@@ -64,6 +64,9 @@ func (c *Config) splitTasks(protocol string, m *Model, t *Table) []*task {
 	}
 	var tasks []*task
 	for _, n := range counts {
+		if n < 1 || n >= len(points) {
+			continue // nothing to train on, or to predict
+		}
 		for from := 0; from < splits; from += splitsPerTask {
 			tasks = append(tasks, &task{do: func(ctx context.Context) ([]result, error) {
 				var out []result

@@ -170,12 +170,11 @@ func (e *encoder) covers(c predict.Context) bool {
 	return true
 }
 
-// extend returns an encoder whose extent holds a context, too. It wraps
-// [model.ErrInvalid] where the context has a zero or negative number of which the
-// logarithm counts in all others.
-func (e *encoder) extend(c predict.Context) (*encoder, error) {
-	w := *e
-	w.arguments = slices.Clone(e.arguments)
+// extend returns an encoder whose extent holds a context, too. Arguments of which
+// the logarithm counts, but of which the context has a zero or negative number, count
+// as they are from then on; it lists them.
+func (e *encoder) extend(c predict.Context) (w *encoder, linear []int) {
+	w = &encoder{lowSize: e.lowSize, highSize: e.highSize, meanSize: e.meanSize, arguments: slices.Clone(e.arguments)}
 	if c.InputBytes != predict.Unknown {
 		s := logSize(c.InputBytes)
 		w.lowSize, w.highSize = min(w.lowSize, s), max(w.highSize, s)
@@ -187,15 +186,16 @@ func (e *encoder) extend(c predict.Context) (*encoder, error) {
 			continue
 		}
 		n := v.Number
+		if a.log && n <= 0 {
+			a.log, a.low, a.high, a.missing = false, math.Exp(a.low), math.Exp(a.high), math.Exp(a.missing)
+			linear = append(linear, i)
+		}
 		if a.log {
-			if n <= 0 {
-				return nil, &model.FieldError{Field: "argument " + a.name, Problem: fmt.Sprintf("must be above zero, as in all known contexts: %g", n)}
-			}
 			n = math.Log(n)
 		}
 		a.low, a.high = min(a.low, n), max(a.high, n)
 	}
-	return &w, nil
+	return w, linear
 }
 
 // check names the essential arguments that a context lacks, and arguments of the

@@ -2,6 +2,7 @@ package structured
 
 import (
 	"context"
+	"math"
 
 	"gonum.org/v1/gonum/blas/blas64"
 
@@ -96,12 +97,17 @@ func (g *General) wider(c predict.Context) (*General, error) {
 	if g.virtual == nil {
 		return condition(g.options, g.params, g.blocks, newEncoder(append(contextsOf(g.blocks), c)))
 	}
-	e, err := g.rows.encoder.extend(c)
-	if err != nil {
-		return nil, err
+	e, linear := g.rows.encoder.extend(c)
+	v := *g.virtual
+	v.args = make([][]float64, len(g.virtual.args))
+	for i, args := range g.virtual.args {
+		v.args[i] = append([]float64(nil), args...)
+		for _, k := range linear {
+			v.args[i][k] = math.Exp(args[k])
+		}
 	}
-	w := &General{options: g.options, params: g.params, virtual: g.virtual}
-	return w, w.solve(g.virtual.rows(e))
+	w := &General{options: g.options, params: g.params, virtual: &v}
+	return w, w.solve(v.rows(e))
 }
 
 // Params returns the constants in use.

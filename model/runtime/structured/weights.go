@@ -71,6 +71,8 @@ const (
 	maxVariance = 100
 	// maxArgument bounds arguments; plain numbers, where no logarithm counts.
 	maxArgument = 1e6
+	// maxLogArgument is the logarithm of the largest number that an argument can be.
+	maxLogArgument = 42
 )
 
 // FromWeights returns the model that weights describe. It copies them. It wraps
@@ -104,7 +106,8 @@ func FromWeights(w *predict.Weights, o Options) (*General, error) {
 	rest = rest[sizeValues:]
 	for i, a := range w.Arguments {
 		v := rest[i*argumentValues:]
-		if v[0] != 0 && v[0] != 1 || !(-maxArgument <= v[1] && v[1] <= v[2] && v[2] <= maxArgument) || math.Abs(v[3]) > maxArgument {
+		if v[0] != 0 && v[0] != 1 || !(-maxArgument <= v[1] && v[1] <= v[2] && v[2] <= maxArgument) || math.Abs(v[3]) > maxArgument ||
+			v[0] == 1 && max(-v[1], v[2], math.Abs(v[3])) > maxLogArgument {
 			return nil, bad("argument %d has values %v", i, v[:argumentValues])
 		}
 		if i > 0 && strings.Compare(w.Arguments[i-1].Name, a.Name) >= 0 {

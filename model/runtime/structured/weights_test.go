@@ -65,6 +65,28 @@ func TestWeightsPredictAlmostAsTheModel(t *testing.T) {
 	}
 }
 
+// A peer's model whose logarithm of an argument counts takes a zero all the same.
+func TestWeightsTakeAZeroArgument(t *testing.T) {
+	w, err := fitted(t, 9).Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := FromWeights(w, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := madeUp(1)[0].Context
+	target.Arguments[0].Number = 0
+	p, err := g.Condition(target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := p.Predict(4)
+	if err != nil || d.Median() < 20 || d.Median() > 400 {
+		t.Errorf("%g s, error %v", d.Median(), err)
+	}
+}
+
 func TestFromWeightsRefuses(t *testing.T) {
 	good, err := fitted(t, 9).Weights()
 	if err != nil {
