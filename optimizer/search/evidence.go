@@ -97,6 +97,9 @@ func (m *Evidence) config(s *state) *ensembleConfig {
 			c.LevelMean = s.history.points[0].logRuntime
 		}
 	}
+	if p.LevelSD > 0 {
+		c.LevelMean, c.LevelSD = p.LevelMean, p.LevelSD
+	}
 	for i := range p.Candidates {
 		c.Candidates = append(c.Candidates, ensemblePoint(p.Candidates[i].Configuration, p.Candidates[i].Resources))
 	}
@@ -106,7 +109,10 @@ func (m *Evidence) config(s *state) *ensembleConfig {
 		}
 	}
 	for i := range p.Supports {
-		t, ok := supportTrace(&p.Supports[i].Summary, p.Topic, m.params.NoiseSD)
+		if len(c.Supports) == MaxEvidenceSupports {
+			break
+		}
+		t, ok := supportTrace(&p.Supports[i], p.Topic, m.params.NoiseSD)
 		if ok && m.params.Mass[t.Class] > 0 {
 			c.Supports, c.supports = append(c.Supports, t), append(c.supports, i)
 		}
@@ -134,11 +140,15 @@ func classOf(a, b model.Topic) ensemble.Class {
 // supportTrace reads a summary as a trace. It is false where the summary is
 // invalid or has no runtimes: such a support is ignored, since one bad record of
 // a peer must not stop a search.
-func supportTrace(s *model.Summary, target model.Topic, noiseSD float64) (ensemble.Trace, bool) {
+//
+// A pseudonym tells workloads of one author apart: another author that uses it
+// speaks of a workload of its own.
+func supportTrace(support *Support, target model.Topic, noiseSD float64) (ensemble.Trace, bool) {
+	s := &support.Summary
 	if s.Validate() != nil {
 		return ensemble.Trace{}, false
 	}
-	t := ensemble.Trace{Class: classOf(s.Topic, target), Workload: s.Pseudonym, Centred: !s.Absolute}
+	t := ensemble.Trace{Class: classOf(s.Topic, target), Workload: support.Author + "/" + s.Pseudonym, Centred: !s.Absolute}
 	if s.InputSizeLog2 > 0 {
 		t.InputBytes = math.Exp2(float64(s.InputSizeLog2))
 	}

@@ -88,7 +88,12 @@ type Problem struct {
 	Confidence float64
 	// InputBytes of the target workload; 0 is unknown.
 	InputBytes float64
-	// Supports are ignored by methods that search alone.
+	// LevelMean and LevelSD are what is known beforehand of the mean log runtime (ln
+	// seconds) over the candidates; LevelSD 0 is nothing, and then the target is
+	// taken as a guess. Only the evidence method uses them.
+	LevelMean, LevelSD float64
+	// Supports are ignored by methods that search alone. Where a method bounds their
+	// number it takes the first: see [SelectSupports].
 	Supports []Support
 	// Seed drives whatever is random.
 	Seed uint64
