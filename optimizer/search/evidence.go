@@ -74,6 +74,7 @@ func (m *Evidence) Evaluate(p *Problem, observed []Observation) (*Evaluation, er
 		Incumbent:   s.bestAnswer(answers),
 		Next:        argmaxOpen(s, improvement, mixture),
 	}
+	s.doubtFailures(e.Predictions)
 	if decideStop(e, s); pareto != nil {
 		e.Front = s.observedFront(answers)
 		pareto.decideStop(e, s)
@@ -175,6 +176,9 @@ func incumbentObjective(s *state, level float64, m *ensemble.Mixture, answers []
 	}
 	if !math.IsInf(best, 1) {
 		return best
+	}
+	if !math.IsInf(s.logTarget, 1) {
+		level = s.logTarget
 	}
 	worst := math.Inf(-1)
 	for i, known := range s.known {

@@ -73,6 +73,16 @@ func (s *state) aims(noiseSD float64) []float64 {
 	return aims
 }
 
+// doubtFailures lowers the probability of keeping to the limits where larger
+// configurations failed: a run that ends without a result keeps to nothing.
+func (s *state) doubtFailures(predictions []Prediction) {
+	for i := range predictions {
+		if !math.IsInf(s.limit[i], 1) {
+			predictions[i].MeetsTarget *= s.history.success[i]
+		}
+	}
+}
+
 // answers lists the observed candidates that are valid: by their runs, or with a
 // confidence by the probability that one more run keeps to the limit.
 func (s *state) answers(m *ensemble.Mixture, noiseSD float64) []int {

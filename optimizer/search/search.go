@@ -115,8 +115,8 @@ type Prediction struct {
 	LogMean, LogSD float64
 	// RuntimeSeconds is the median; Low and High bound the central 80%.
 	RuntimeSeconds, LowSeconds, HighSeconds float64
-	// MeetsTarget is the probability of a runtime within the target and of a cost
-	// within the budget; 1 without both.
+	// MeetsTarget is the probability that a run ends with a result within the target
+	// and within the budget; 1 without both.
 	MeetsTarget float64
 	// Acquisition is the criterion's value, in natural-log units of the objective;
 	// of a Pareto search, the product of them over objectives.
