@@ -67,10 +67,7 @@ func NewRGPE(target *gp.GP, supports []RankedSupport, seed uint64) (*RGPE, error
 		if weights[i] == 0 {
 			continue
 		}
-		if s.Scale == 0 {
-			s.Scale = assumedScale(y)
-		}
-		s.Scale = min(max(s.Scale, minScale), maxScale)
+		s.Scale = s.scale(y)
 		r.supports[i] = s
 		at, _, err := s.Model.Posterior(x)
 		if err != nil {
@@ -83,9 +80,22 @@ func NewRGPE(target *gp.GP, supports []RankedSupport, seed uint64) (*RGPE, error
 	return r, nil
 }
 
+// scale is Scale within bounds; where it is unknown, what the target's observed
+// values make likely.
+func (s RankedSupport) scale(y []float64) float64 {
+	v := s.Scale
+	if v == 0 {
+		v = assumedScale(y)
+	}
+	return min(max(v, minScale), maxScale)
+}
+
 // assumedScale is the standard deviation of the target's values, shrunk to
 // defaultScale: the mean of the posterior of a variance, in the conjugate form.
 func assumedScale(y []float64) float64 {
+	if len(y) == 0 {
+		return defaultScale
+	}
 	var mean, sum float64
 	for _, v := range y {
 		mean += v / float64(len(y))

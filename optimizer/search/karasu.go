@@ -8,15 +8,12 @@ import (
 	"github.com/karasu-project/karasu/model/ensemble"
 )
 
-// supportedDesign is the number of runs that a search with supports starts with:
-// their models take the place of the others (Karasu, section IV).
-const supportedDesign = 1
-
 // Karasu is the published collaborative search: [CherryPick] with a ranking-weighted
-// ensemble of the target's process and those of its supports as the model. Without
-// usable supports it is CherryPick.
+// ensemble of the target's process and those of its supports as the model, from the
+// first run on. Without usable supports it is CherryPick.
 //
-// Source: Scheinert et al.: Karasu, arXiv 2308.11792.
+// Source: Scheinert et al.: Karasu, arXiv 2308.11792. There, the first run is drawn at
+// random; here it follows the consensus of the supports.
 type Karasu struct{ supports *supportCache }
 
 // NewKarasu returns the method "karasu". The value keeps the models of the supports
@@ -37,43 +34,56 @@ func (m *Karasu) Evaluate(p *Problem, observed []Observation) (*Evaluation, erro
 	}
 	x := s.features()
 	used, index := m.supports.usable(p)
-	g, weights := s.prior(), uniform(len(used)+1)
-	if len(s.history.points) > 0 {
+	ranked := make([]ensemble.RankedSupport, len(used))
+	for i, c := range used {
+		ranked[i] = c.RankedSupport
+	}
+	key := hashPoints(x)
+	at := func(i int) ([]float64, []float64, error) { return used[i].posterior(x, key) }
+	g, weights := s.prior(), equalShares(len(used))
+	switch {
+	case len(s.history.points) > 0:
 		own, err := s.fit()
 		if err != nil {
 			return nil, err
-		}
-		ranked := make([]ensemble.RankedSupport, len(used))
-		for i, c := range used {
-			ranked[i] = c.RankedSupport
 		}
 		r, err := ensemble.NewRGPE(own, ranked, p.Seed)
 		if err != nil {
 			return nil, fmt.Errorf("ranking-weighted ensemble: %w", err)
 		}
 		weights = r.Weights()
-		at := hashPoints(x)
-		g.mean, g.variance, err = r.PosteriorWith(x, func(i int) ([]float64, []float64, error) { return used[i].posterior(x, at) })
-		if err != nil {
+		if g.mean, g.variance, err = r.PosteriorWith(x, at); err != nil {
 			return nil, fmt.Errorf("ranking-weighted ensemble: %w", err)
+		}
+	case len(used) > 0:
+		mean, variance, err := ensemble.Consensus(ranked, at)
+		if err != nil {
+			return nil, fmt.Errorf("consensus of supports: %w", err)
+		}
+		for i := range mean {
+			g.mean[i] += mean[i]
+			g.variance[i] += variance[i]
 		}
 	}
 	e := s.evaluate(g)
 	e.Weights = rankedShares(weights, index)
 	design := initialDesign
 	if len(used) > 0 {
-		design = supportedDesign
+		design = 0 // the supports' runs take its place
 	}
 	s.finish(e, design)
 	return e, nil
 }
 
-// uniform returns n equal weights: before the first run nothing tells the models
-// apart.
-func uniform(n int) []float64 {
-	w := make([]float64, n)
-	for i := range w {
+// equalShares returns the weights before the first run, when nothing tells n supports
+// apart; the target's own, the last, has a share only without them.
+func equalShares(n int) []float64 {
+	w := make([]float64, n+1)
+	for i := range n {
 		w[i] = 1 / float64(n)
+	}
+	if n == 0 {
+		w[0] = 1
 	}
 	return w
 }

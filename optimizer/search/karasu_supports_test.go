@@ -131,6 +131,40 @@ func TestKarasuUsesGoodSupports(t *testing.T) {
 	}
 }
 
+// TestFirstRunFollowsTheConsensus: two of three supports are enough for a first run
+// that a blind one hardly finds.
+func TestFirstRunFollowsTheConsensus(t *testing.T) {
+	c := space(60)
+	p := &Problem{Topic: spark, Candidates: c, Objective: Cost, Target: 3 * time.Minute}
+	p.Supports = []Support{supportOf(c, spark, 1, 6, -1), supportOf(c, spark, 2, 6, 1), supportOf(c, spark, 3, 6, 1)}
+	e, err := NewKarasu().Evaluate(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkEvaluation(p, nil, e); err != nil {
+		t.Fatal(err)
+	}
+	rank := 0 // by true runtime
+	for i := range c {
+		if runtime(c[i], 1) < runtime(c[e.Next], 1) {
+			rank++
+		}
+	}
+	if rank > len(c)/3 {
+		t.Errorf("the first run is on %s, %d candidates are faster", c[e.Next].Configuration, rank)
+	}
+	if w := e.Weights[len(e.Weights)-1]; w.Support != -1 || w.Share != 0 || len(e.Weights) != 4 {
+		t.Errorf("weights %v, want equal ones of the supports", e.Weights)
+	}
+	failed, err := NewKarasu().Evaluate(p, []Observation{ran(c[e.Next], 0, model.Failed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if failed.Next == e.Next || failed.Next < 0 {
+		t.Errorf("after a failure the next one is %d", failed.Next)
+	}
+}
+
 func TestLevelsDoNotMatter(t *testing.T) {
 	c := space(40)
 	p := &Problem{Topic: spark, Candidates: c, Objective: Cost, Target: 5 * time.Minute, Seed: 3, Supports: []Support{supportOf(c, spark, 1, 5, 1)}}

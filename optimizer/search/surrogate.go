@@ -84,12 +84,13 @@ func (s *state) evaluate(g gaussian) *Evaluation {
 
 // constrained is the acquisition function at one candidate; c is the log runtime at
 // which it would equal the reference. While no valid run is known, any within the
-// target is worth [headroom], so that the most likely one is tried.
+// target is worth [headroom], so that the most likely one is tried. (Before the first
+// runtime nothing is known but a shape, and that would always be the largest one.)
 func (s *state) constrained(c, mean, sd float64) float64 {
 	feasible := 1.0
 	if !math.IsInf(s.logTarget, 1) {
 		feasible = ensemble.NormalCDF((s.logTarget - mean) / sd)
-		if s.incumbent < 0 {
+		if s.incumbent < 0 && len(s.history.points) > 0 {
 			return headroom * feasible
 		}
 	}
@@ -117,12 +118,12 @@ func (s *state) reference(g gaussian) float64 {
 const minModelRuns = 6
 
 // finish suggests a design point while there are fewer than design runs, or none
-// with a runtime, and applies the stop rule otherwise.
+// with a runtime, and applies the stop rule otherwise. A design of 0 is none.
 func (s *state) finish(e *Evaluation, design int) {
 	switch {
 	case e.Next < 0:
 		decideStop(e, s)
-	case s.history.runs < design || len(s.history.points) == 0:
+	case design > 0 && (s.history.runs < design || len(s.history.points) == 0):
 		e.Next = s.designPoint()
 		e.Reason = "initial design"
 	case s.history.runs < minModelRuns:
