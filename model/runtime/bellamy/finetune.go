@@ -34,7 +34,7 @@ type tuner struct {
 func newTuner(g *General, b *batch) *tuner {
 	l := &g.layout
 	t := &tuner{g: g, b: b, w: append([]float64(nil), g.weights...), p: newPass(l, b)}
-	r := rand.New(rand.NewPCG(2, uint64(l.total))) //nolint:gosec // the same start every time is wanted
+	r := rand.New(rand.NewPCG(2, uint64(l.total))) // the same start every time
 	if g.weights == nil {
 		t.w = make([]float64, l.total)
 		l.initialise(t.w, span{0, l.total}, r)

@@ -49,7 +49,6 @@ func (l *layout) codes() int { return (l.essentials + 1) * codeSize }
 
 // Parts of the network that variants train.
 func (l *layout) scalePart() span { return span{l.f1.from, l.f2b.to} }
-func (l *layout) codePart() span  { return span{l.g1.from, l.h2.to} }
 func (l *layout) headPart() span  { return span{l.z1Scale.from, l.z2b.to} }
 
 // SELU (Klambauer et al., NeurIPS 2017).

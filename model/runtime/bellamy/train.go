@@ -121,7 +121,7 @@ const (
 // train minimises the loss and returns the weights with the least held-out loss, or
 // the last where nothing is held out, and the number of epochs that took.
 func train(ctx context.Context, l *layout, b, held *batch, s settings, epochs int) ([]float64, float64, int) {
-	r := rand.New(rand.NewPCG(1, uint64(l.total))) //nolint:gosec // the same start every time is wanted
+	r := rand.New(rand.NewPCG(1, uint64(l.total))) // the same start every time
 	w, g := make([]float64, l.total), make([]float64, l.total)
 	l.initialise(w, span{0, l.total}, r)
 	ps, opt := newPass(l, b), newAdam(l.total)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/karasu-project/karasu/model/runtime"
 )
@@ -70,7 +71,7 @@ func (g *general) Condition(target predict.Context, runs []predict.Observation) 
 	if err := predict.ValidateRuns(runs); err != nil {
 		return nil, err
 	}
-	history := append(g.history[:len(g.history):len(g.history)], predict.History{Context: target, Runs: runs})
+	history := slices.Concat(g.history, []predict.History{{Context: target, Runs: runs}})
 	f := newFeatures(history)
 	points := f.points(history)
 	if len(points) == 0 {

@@ -108,8 +108,7 @@ func newArgument(name string, contexts []predict.Context) argument {
 	texts := map[string]int{}
 	for _, c := range contexts {
 		v, ok := c.Argument(name)
-		switch {
-		case !ok || v.Optional:
+		if !ok || v.Optional {
 			a.optional = true
 		}
 		if !ok {

@@ -27,6 +27,9 @@ const (
 	familyLength  = .6
 	// familyTwinSD is of what a scale-out has of its own.
 	familyTwinSD = .02
+	// familyBeyond widens predictions beyond the scale-outs that were run, for each unit
+	// of the logarithm beyond: there curves bend in ways that no member knows.
+	familyBeyond = .4
 )
 
 // member of the family, conditioned on runs.
@@ -51,11 +54,18 @@ func (m *member) covariance(a, b *node) float64 {
 }
 
 // family is an evidence-weighted mixture of its members.
-type family []member
+type family struct {
+	members []member
+	// low and high are the logarithms of the least and largest scale-out that was run.
+	low, high float64
+}
 
 // newFamily conditions all members on the runs and weighs them by evidence.
 func newFamily(runs []predict.Summary) (family, error) {
-	var f family
+	f := family{low: math.Inf(-1), high: math.Inf(1)}
+	if len(runs) > 0 { // by rising scale-out
+		f.low, f.high = math.Log(float64(runs[0].ScaleOut)), math.Log(float64(runs[len(runs)-1].ScaleOut))
+	}
 	logs := make([]float64, 0, len(familySlopes)*len(familyShapes)*len(familyNoises))
 	for _, slope := range familySlopes {
 		for _, shape := range familyShapes {
@@ -63,15 +73,15 @@ func newFamily(runs []predict.Summary) (family, error) {
 				m := member{slope: slope, sd2: shape.sd * shape.sd, exponent: shape.exponent, noise2: noise.sd * noise.sd}
 				l, err := m.condition(runs)
 				if err != nil {
-					return nil, err
+					return f, err
 				}
-				f = append(f, m)
+				f.members = append(f.members, m)
 				logs = append(logs, l+math.Log(noise.weight))
 			}
 		}
 	}
 	for i, w := range softmax(logs) {
-		f[i].weight = w
+		f.members[i].weight = w
 	}
 	return f, nil
 }
@@ -126,12 +136,14 @@ func (m *member) predict(x int) (mean, variance float64) {
 // predict returns mean and variance of the mixture.
 func (f family) predict(x int) (mean, variance float64) {
 	var square float64
-	for i := range f {
-		m, v := f[i].predict(x)
-		mean += f[i].weight * m
-		square += f[i].weight * (v + m*m)
+	for i := range f.members {
+		m, v := f.members[i].predict(x)
+		mean += f.members[i].weight * m
+		square += f.members[i].weight * (v + m*m)
 	}
-	return mean, max(square-mean*mean, 0)
+	l := math.Log(float64(x))
+	beyond := familyBeyond * max(f.low-l, l-f.high, 0)
+	return mean, max(square-mean*mean, 0) + beyond*beyond
 }
 
 // familyEvidence returns the log density of the runs under the family's prior, with a

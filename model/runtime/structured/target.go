@@ -56,12 +56,20 @@ func (g *General) Target(c predict.Context) (predict.Target, error) {
 		}
 	}
 	t := &target{g: g, context: g.rows.encoder.encode(c, id), foreign: foreign, at: map[int]*projection{}}
-	size := g.rows.encoder.sizeRange()
-	for _, o := range g.rows.contexts {
-		t.pairs = append(t.pairs, g.k.pair(t.context, o, size))
+	if g.virtual != nil {
+		t.context.machine, t.context.environment = resourceName(t.context.cores, t.context.memory), virtualEnvironment
 	}
-	t.own = g.k.pair(t.context, t.context, size)
+	t.pair()
 	return t, nil
+}
+
+// pair compares the context with those of the rows.
+func (t *target) pair() {
+	size := t.g.rows.encoder.sizeRange()
+	for _, o := range t.g.rows.contexts {
+		t.pairs = append(t.pairs, t.g.k.pair(t.context, o, size))
+	}
+	t.own = t.g.k.pair(t.context, t.context, size)
 }
 
 // project returns the projection of a scale-out, from memory where it was asked for

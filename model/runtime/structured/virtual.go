@@ -16,7 +16,7 @@ import (
 const (
 	// virtualPoints is the number of points: with 96 inducing points the error without
 	// runs was 6.0% where all rows gave 5.8%.
-	virtualPoints = 96
+	virtualPoints = 192
 	// candidateContexts are made up, of which the points are chosen.
 	candidateContexts = 80
 	// candidateScaleOuts from least to largest.
@@ -50,8 +50,8 @@ func (v *virtual) encode(e *encoder, i int) *encoded {
 		id: i, cores: v.cores[i], memory: v.memory[i], size: v.size[i],
 		ratio: v.size[i] + math.Log(anchorBytes/gigabyte/(cores*anchorMemory*math.Exp(v.memory[i]))),
 		args:  make([]float64, len(e.arguments)), texts: make([]string, len(e.arguments)),
-		// A machine of its own, so that no two points share one.
-		machine: fmt.Sprint(i), environment: virtualEnvironment, input: -float64(2 + i),
+		// Machines are known by their resources; no two points share an input.
+		machine: resourceName(v.cores[i], v.memory[i]), environment: virtualEnvironment, input: -float64(2 + i),
 	}
 	for k := range e.arguments {
 		if a := &e.arguments[k]; !a.text {
@@ -60,6 +60,9 @@ func (v *virtual) encode(e *encoder, i int) *encoded {
 	}
 	return f
 }
+
+// resourceName tells machines apart by their features.
+func resourceName(cores, memory float64) string { return fmt.Sprintf("%.3f/%.3f", cores, memory) }
 
 // rows of the points under an encoder.
 func (v *virtual) rows(e *encoder) *rows {
@@ -75,22 +78,20 @@ func (v *virtual) rows(e *encoder) *rows {
 
 // candidates are points between the contexts of the rows.
 func (g *General) candidates() *virtual {
-	r := rand.New(rand.NewPCG(7, uint64(len(g.rows.contexts)))) //nolint:gosec // the same points every time are wanted
+	r := rand.New(rand.NewPCG(7, uint64(len(g.rows.contexts)))) // the same points every time
 	low, high := slices.Min(g.rows.x), slices.Max(g.rows.x)
 	e, v := g.rows.encoder, &virtual{}
 	for range candidateContexts {
 		a, b := g.rows.contexts[r.IntN(len(g.rows.contexts))], g.rows.contexts[r.IntN(len(g.rows.contexts))]
-		t := .05 + .9*r.Float64()
+		t := .1 + .8*r.Float64()
 		between := func(p, q float64) float64 { return p + t*(q-p) }
 		args := make([]float64, len(e.arguments))
 		for k := range args {
-			// Each argument has its own place between the two, so that points fill the space.
-			u := .05 + .9*r.Float64()
 			if arg := &e.arguments[k]; !arg.text {
-				args[k] = (a.args[k]+u*(b.args[k]-a.args[k]))*arg.scale() + (arg.low+arg.high)/2
+				args[k] = between(a.args[k], b.args[k])*arg.scale() + (arg.low+arg.high)/2
 			}
 		}
-		cores, memory, size := between(a.cores, b.cores), between(a.memory, b.memory), between(a.size, b.size)
+		cores, memory, size := a.cores, a.memory, between(a.size, b.size)
 		for s := range candidateScaleOuts {
 			x := low * math.Pow(high/low, float64(s)/(candidateScaleOuts-1))
 			v.cores, v.memory, v.size = append(v.cores, cores), append(v.memory, memory), append(v.size, size)
@@ -111,7 +112,7 @@ func (g *General) choose(all *virtual) *virtual {
 		// Candidates of one made-up context are one context to the kernel, so that the
 		// choice does not count what is specific to a context.
 		encodedAll[i].id, nodes[i] = 0, newNode(all.x[i], g.params[exponent])
-		encodedAll[i].machine, encodedAll[i].input = "", 0
+		encodedAll[i].input = 0
 		d := g.k.pair(encodedAll[i], encodedAll[i], size)
 		left[i] = g.k.covariance(&d, &nodes[i], &nodes[i])
 	}
@@ -154,11 +155,14 @@ func (g *General) virtualise() *virtual {
 	for i, x := range v.x {
 		t := &target{g: g, context: v.encode(g.rows.encoder, i), at: map[int]*projection{}}
 		t.context.id = len(g.rows.contexts)
-		size := g.rows.encoder.sizeRange()
+		// On the machine type of the history with these resources, if there is one.
 		for _, o := range g.rows.contexts {
-			t.pairs = append(t.pairs, g.k.pair(t.context, o, size))
+			if resourceName(o.cores, o.memory) == t.context.machine {
+				t.context.machine, t.context.environment = o.machine, o.environment
+				break
+			}
 		}
-		t.own = g.k.pair(t.context, t.context, size)
+		t.pair()
 		p := t.projectAt(x)
 		v.value = append(v.value, p.mean)
 		v.variance = append(v.variance, max(t.covariance(p, p), g.params[noiseMedian]*g.params[noiseMedian]))
