@@ -192,6 +192,9 @@ func (a *App) Stop(ctx context.Context) error {
 // close closes what is open, users before what they use.
 func (a *App) close() error {
 	var errs []error
+	if a.advisor != nil {
+		a.advisor.Close()
+	}
 	if a.exchange != nil {
 		errs = append(errs, a.exchange.Close())
 	}

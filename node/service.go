@@ -66,11 +66,6 @@ func (a *App) ImportRuns(ctx context.Context, runs []model.Run) (added, unchange
 	return a.private.AddRuns(ctx, runs)
 }
 
-// Runs lists stored runs, oldest first; an empty job lists all.
-func (a *App) Runs(ctx context.Context, job string) ([]model.Run, error) {
-	return a.private.Runs(ctx, private.Filter{Job: model.NormalizeName(job)})
-}
-
 // Peers lists the peers that the daemon knows.
 func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 	authors := a.commons.Authors()

@@ -16,7 +16,8 @@ import (
 )
 
 type recommendCmd struct {
-	Job string `help:"Your own name of the job; its stored runs are used then." placeholder:"NAME"`
+	Job     string      `help:"Your own name of the job; its stored runs are used then." placeholder:"NAME"`
+	Current *configFlag `help:"What the job runs on today, to compare with." placeholder:"CONFIG"`
 	workloadFlags
 	settingsFlags
 	jsonFlag
@@ -51,13 +52,17 @@ func (c recommendCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	res, err := client.Recommend(a.ctx, connect.NewRequest(&karasuv1.RecommendRequest{Settings: settings}))
+	res, err := client.Recommend(a.ctx, connect.NewRequest(&karasuv1.RecommendRequest{Settings: settings, Current: c.current()}))
 	if err != nil {
 		return err
 	}
 	a.notePrices(settings, res.Msg.GetPredictions()...)
 	return c.show(a, res.Msg, func(w *bytes.Buffer) {
-		printPredictions(w, res.Msg.GetPredictions())
+		if res.Msg.GetLevelKnown() {
+			printPredictions(w, res.Msg.GetPredictions(), res.Msg.GetCurrent())
+		} else {
+			printRatios(w, res.Msg.GetPredictions(), res.Msg.GetCurrent())
+		}
 		if basis := res.Msg.GetBasis(); basis != "" {
 			fmt.Fprintf(w, "\nRests on %s.\n", clean(strings.TrimSuffix(basis, ".")))
 		}
@@ -65,13 +70,45 @@ func (c recommendCmd) Run(a *app) error {
 	})
 }
 
-func printPredictions(w *bytes.Buffer, predictions []*karasuv1.Prediction) {
-	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">80% FROM", ">TO", ">COST", ">ENERGY", ">CARBON", ">MEETS TARGET")
+func (c recommendCmd) current() *karasuv1.Configuration {
+	if c.Current == nil {
+		return nil
+	}
+	return c.Current.message()
+}
+
+// ranked numbers the predictions; the current configuration comes last, if any.
+func ranked(predictions []*karasuv1.Prediction, current *karasuv1.Prediction, add func(rank string, p *karasuv1.Prediction)) {
 	for i, p := range predictions {
-		t.add(fmt.Sprint(i+1), configuration(p.GetConfiguration()), seconds(p.GetRuntimeSeconds()),
+		add(fmt.Sprint(i+1), p)
+	}
+	if current != nil {
+		add("now", current)
+	}
+}
+
+func printPredictions(w *bytes.Buffer, predictions []*karasuv1.Prediction, current *karasuv1.Prediction) {
+	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">80% FROM", ">TO", ">COST", ">ENERGY", ">CARBON", ">MEETS TARGET")
+	ranked(predictions, current, func(rank string, p *karasuv1.Prediction) {
+		t.add(rank, configuration(p.GetConfiguration()), seconds(p.GetRuntimeSeconds()),
 			seconds(p.GetRuntimeLowSeconds()), seconds(p.GetRuntimeHighSeconds()),
 			optional(p.CostUsd, dollars), optional(p.EnergyWh, energy), optional(p.CarbonG, carbon), optional(p.ProbabilityOfMeetingTarget, percent))
-	}
+	})
+	t.print(w, "No configuration can be recommended.")
+}
+
+// printRatios shows predictions relative to the first: all that means something while
+// nothing says how long the job takes.
+func printRatios(w *bytes.Buffer, predictions []*karasuv1.Prediction, current *karasuv1.Prediction) {
+	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">COST")
+	times := func(v, of float64) string { return fmt.Sprintf("x %.2f", v/of) }
+	ranked(predictions, current, func(rank string, p *karasuv1.Prediction) {
+		cost := unknown
+		if best := predictions[0].CostUsd; best != nil && p.CostUsd != nil && *best > 0 {
+			cost = times(p.GetCostUsd(), *best)
+		}
+		t.add(rank, configuration(p.GetConfiguration()), times(p.GetRuntimeSeconds(), predictions[0].GetRuntimeSeconds()), cost)
+	})
 	t.print(w, "No configuration can be recommended.")
 }
 

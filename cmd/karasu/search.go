@@ -25,12 +25,13 @@ type jobFlag struct {
 
 type searchNextCmd struct {
 	jobFlag
+	Claim bool `help:"Take it: until it is reported or given up (search report --abandon), others are suggested. For runs side by side."`
 	jsonFlag
 }
 
 // Help implements kong's interface for examples.
 func (searchNextCmd) Help() string {
-	return "Example:\n\n  karasu search next --job nightly-pagerank"
+	return "Examples:\n\n  karasu search next --job nightly-pagerank\n  karasu search next --job nightly-pagerank --claim"
 }
 
 // Run asks the daemon for the next configuration.
@@ -39,7 +40,7 @@ func (c searchNextCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	res, err := client.NextConfiguration(a.ctx, connect.NewRequest(&karasuv1.NextConfigurationRequest{Job: c.Job}))
+	res, err := client.NextConfiguration(a.ctx, connect.NewRequest(&karasuv1.NextConfigurationRequest{Job: c.Job, Claim: c.Claim}))
 	if err != nil {
 		return err
 	}

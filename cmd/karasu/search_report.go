@@ -15,6 +15,7 @@ type searchReportCmd struct {
 	Runtime *duration  `help:"How long it took: 13m20s, 800s or 800." placeholder:"TIME"`
 	Failed  bool       `help:"It ended without a result." xor:"outcome"`
 	Timeout bool       `help:"It was stopped for its runtime, by default that of the target." xor:"outcome"`
+	Abandon bool       `help:"It did not run: give up the claim of search next --claim." xor:"outcome"`
 	Repeat  bool       `help:"Accept a configuration that was reported before."`
 	jsonFlag
 }
@@ -32,13 +33,14 @@ func (searchReportCmd) Help() string {
 func (c searchReportCmd) Run(a *app) error {
 	req := &karasuv1.ReportRunRequest{
 		Job: c.Job, Configuration: c.Config.message(), RuntimeSeconds: c.Runtime.seconds(),
-		Outcome: karasuv1.Outcome_OUTCOME_OK, Repeat: c.Repeat,
+		Outcome: karasuv1.Outcome_OUTCOME_OK, Repeat: c.Repeat, Abandon: c.Abandon,
 	}
 	switch {
 	case c.Failed:
 		req.Outcome = karasuv1.Outcome_OUTCOME_FAILED
 	case c.Timeout:
 		req.Outcome = karasuv1.Outcome_OUTCOME_TIMEOUT
+	case c.Abandon:
 	case c.Runtime == nil:
 		return usagef("how did it end? Give --runtime TIME, --failed or --timeout")
 	}
@@ -52,7 +54,9 @@ func (c searchReportCmd) Run(a *app) error {
 	}
 	s := res.Msg.GetState()
 	return c.show(a, res.Msg, func(w *bytes.Buffer) {
-		printLastStep(w, s)
+		if !c.Abandon {
+			printLastStep(w, s)
+		}
 		if s.GetHint() != "" {
 			fmt.Fprintf(w, "So far %s.\n", clean(s.GetHint()))
 		}

@@ -69,6 +69,13 @@ func printSearch(w *bytes.Buffer, s *karasuv1.SearchState) {
 	if s.GetHint() != "" {
 		fmt.Fprintf(w, "So far %s.\n", clean(s.GetHint()))
 	}
+	if claims := s.GetClaims(); len(claims) > 0 {
+		names := make([]string, len(claims))
+		for i, c := range claims {
+			names[i] = configuration(c)
+		}
+		fmt.Fprintf(w, "Under way: %s\n", strings.Join(names, ", "))
+	}
 	printWeights(w, s.GetWeights())
 	fmt.Fprintln(w)
 	if !s.GetNext().GetStop() {

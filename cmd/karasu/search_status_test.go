@@ -38,6 +38,7 @@ func TestSearchStatus(t *testing.T) {
 		Incumbent: &karasuv1.Prediction{Configuration: &karasuv1.Configuration{MachineType: "r4.xlarge", ScaleOut: 6}},
 		Weights:   weights,
 		Next: &karasuv1.Suggestion{
+			LevelKnown: true,
 			Prediction: &karasuv1.Prediction{
 				Configuration:  &karasuv1.Configuration{MachineType: "r4.large", ScaleOut: 12},
 				RuntimeSeconds: 611, RuntimeLowSeconds: 540, RuntimeHighSeconds: 690.4,

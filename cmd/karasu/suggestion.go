@@ -42,8 +42,27 @@ func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion) {
 	if s.GetReason() != "" {
 		fmt.Fprintf(w, "  why      %s\n", clean(s.GetReason()))
 	}
+	if !s.GetLevelKnown() {
+		fmt.Fprintln(w, "  note     nothing says yet how long this job takes: the figures are guesses around the target")
+	}
+	printAlternative(w, "or      ", s.GetRunnerUp(), p)
+	if alone := s.GetWithoutOthers(); alone != nil && configuration(alone.GetConfiguration()) != configuration(p.GetConfiguration()) {
+		printAlternative(w, "alone   ", alone, p)
+	}
 	fmt.Fprintf(w, "Then: karasu search report --job %s --config %s --runtime TIME (or --failed, --timeout)\n",
 		shellWord(job), configuration(p.GetConfiguration()))
+}
+
+// printAlternative shows another configuration beside the suggestion, in one line.
+func printAlternative(w *bytes.Buffer, label string, other, than *karasuv1.Prediction) {
+	if other == nil {
+		return
+	}
+	fmt.Fprintf(w, "  %s %s: runtime x %.2f", label, configuration(other.GetConfiguration()), other.GetRuntimeSeconds()/than.GetRuntimeSeconds())
+	if other.CostUsd != nil && than.CostUsd != nil {
+		fmt.Fprintf(w, ", cost x %.2f", other.GetCostUsd()/than.GetCostUsd())
+	}
+	fmt.Fprintln(w)
 }
 
 // verdict says whether one more run is worth it.

@@ -31,6 +31,8 @@ var (
 	ErrExists = errors.New("search exists already")
 	// ErrRepeated means that the configuration was reported before.
 	ErrRepeated = errors.New("configuration was reported before")
+	// ErrNothingToUndo means that no run has been reported in a search.
+	ErrNothingToUndo = errors.New("no run has been reported")
 )
 
 // Runs is what the advisor needs of the private store.
@@ -40,11 +42,15 @@ type Runs interface {
 	GetSearch(ctx context.Context, job string) (*karasuv1.Search, error)
 	ListSearches(ctx context.Context) ([]*karasuv1.Search, error)
 	DeleteSearch(ctx context.Context, job string) error
+	// Subscribe signals changes; the function ends the subscription.
+	Subscribe() (<-chan struct{}, func())
+	DeleteRuns(ctx context.Context, ids []string) (runs, searches int, err error)
 }
 
 // Commons is what the advisor needs of the shared records.
 type Commons interface {
-	All(match func(model.Topic) bool) ([]*commons.Record, error)
+	Usable(match func(model.Topic) bool) []commons.Entry
+	Get(id commons.ID) (*commons.Record, error)
 }
 
 // Options of an [Advisor]. All fields but Join are needed.
@@ -67,7 +73,9 @@ type Advisor struct {
 	Options
 	methods map[string]search.Method
 	// mu serialises changes of searches.
-	mu sync.Mutex
+	mu          sync.Mutex
+	known       knowledge
+	unsubscribe func()
 }
 
 // New returns an advisor.
@@ -80,8 +88,12 @@ func New(o Options) (*Advisor, error) {
 		}
 		a.methods[name] = m
 	}
+	a.known.changed, a.unsubscribe = o.Runs.Subscribe()
 	return a, nil
 }
+
+// Close ends the advisor's subscription to the private store.
+func (a *Advisor) Close() { a.unsubscribe() }
 
 func (a *Advisor) method(name string) (search.Method, error) {
 	m, ok := a.methods[name]

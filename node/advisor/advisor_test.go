@@ -227,9 +227,15 @@ func TestJobNamesAreOneInBothUnicodeForms(t *testing.T) {
 func TestRecommend(t *testing.T) {
 	f := newFixture(t)
 	s := settings("")
-	got, err := f.Recommend(t.Context(), s)
+	got, err := f.Recommend(t.Context(), s, &karasuv1.Configuration{MachineType: "m5.large", ScaleOut: 3})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got.GetLevelKnown() {
+		t.Error("the level is said to be known, with no run of anything")
+	}
+	if c := got.GetCurrent().GetConfiguration(); c.GetMachineType() != "m5.large" || c.GetScaleOut() != 3 {
+		t.Errorf("the current configuration is %v, want 3xm5.large", c)
 	}
 	if len(got.GetPredictions()) != 5 || !strings.Contains(got.GetBasis(), "0 own runs") {
 		t.Errorf("%d predictions on basis %q, want 5 and a word on how little is known", len(got.GetPredictions()), got.GetBasis())
@@ -237,6 +243,92 @@ func TestRecommend(t *testing.T) {
 	for _, p := range got.GetPredictions() {
 		if !(p.GetRuntimeLowSeconds() < p.GetRuntimeSeconds() && p.GetRuntimeSeconds() < p.GetRuntimeHighSeconds()) || p.CostUsd == nil {
 			t.Errorf("prediction %v", p)
+		}
+	}
+}
+
+func TestClaims(t *testing.T) {
+	f := newFixture(t)
+	if _, err := f.Start(t.Context(), settings("job")); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[model.Configuration]bool{}
+	for range 6 {
+		s, err := f.Next(t.Context(), "job", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := wire.ToConfiguration(s.GetPrediction().GetConfiguration())
+		if err != nil || seen[c] {
+			t.Fatalf("claimed %s twice (%v)", c, err)
+		}
+		seen[c] = true
+	}
+	if s, err := f.Next(t.Context(), "job", true); err != nil || !s.GetExhausted() {
+		t.Errorf("a seventh of six candidates was claimed: %v, %v", s, err)
+	}
+	abandon := report("job", "m4.large", 4, 0, 0)
+	abandon.Abandon = true
+	state, err := f.Report(t.Context(), abandon)
+	if err != nil || len(state.GetClaims()) != 5 || len(state.GetSteps()) != 0 {
+		t.Fatalf("%d claims and %d steps after giving one up (%v), want 5 and 0", len(state.GetClaims()), len(state.GetSteps()), err)
+	}
+	if _, err := f.Report(t.Context(), abandon); !errors.Is(err, model.ErrInvalid) {
+		t.Errorf("giving up what is not claimed: error %v, want %v", err, model.ErrInvalid)
+	}
+	if state, err = f.Report(t.Context(), report("job", "m4.large", 2, 100, ok)); err != nil || len(state.GetClaims()) != 4 {
+		t.Errorf("%d claims after a report (%v), want 4", len(state.GetClaims()), err)
+	}
+	next, err := wire.ToConfiguration(state.GetNext().GetPrediction().GetConfiguration())
+	if err != nil || next != (model.Configuration{MachineType: "m4.large", ScaleOut: 4}) {
+		t.Errorf("next is %s (%v), want the one that was given up", next, err)
+	}
+}
+
+// TestKnownTypesAreCandidates: a default space holds the machine types that others ran
+// the algorithm on, and runs of the same algorithm say how long the job takes.
+func TestKnownTypesAreCandidates(t *testing.T) {
+	f := newFixture(t)
+	var runs []model.Run
+	for n := range 4 {
+		runs = append(runs, model.Run{
+			Workload:       model.Workload{Infrastructure: "aws-ec2", Framework: "spark", Algorithm: "pagerank", Job: "other"},
+			Configuration:  model.Configuration{MachineType: "r4.xlarge", ScaleOut: 2 + 2*n},
+			RuntimeSeconds: 2000 / float64(1+n), Outcome: model.OK,
+		})
+	}
+	if _, _, err := f.runs.AddRuns(t.Context(), runs); err != nil {
+		t.Fatal(err)
+	}
+	s := settings("job")
+	s.MachineTypes, s.ScaleOuts = nil, nil
+	state, err := f.Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, c := range state.GetSettings().GetConfigurations() {
+		if c.GetMachineType() == "r4.xlarge" {
+			found++
+		}
+	}
+	if found != len(catalog.DefaultScaleOuts()) {
+		t.Errorf("%d candidates on the known machine type, want %d", found, len(catalog.DefaultScaleOuts()))
+	}
+	if !state.GetNext().GetLevelKnown() {
+		t.Error("four runs of the same algorithm do not make the level known")
+	}
+	// Whatever the target, the prediction is that of the runs: minutes.
+	for _, target := range []float64{1, 36_000} {
+		s.TargetSeconds = target
+		got, err := f.Recommend(t.Context(), s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range got.GetPredictions() {
+			if p.GetRuntimeSeconds() < 20 || p.GetRuntimeSeconds() > 20_000 {
+				t.Errorf("target %g s: a runtime of %g s is predicted", target, p.GetRuntimeSeconds())
+			}
 		}
 	}
 }

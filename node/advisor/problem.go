@@ -8,21 +8,14 @@ import (
 	"time"
 
 	"github.com/karasu-project/karasu/model"
-	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
-	"github.com/karasu-project/karasu/store/commons"
-	"github.com/karasu-project/karasu/store/private"
 	"github.com/karasu-project/karasu/store/wire"
 )
 
 // DefaultMethod is used where a search names none.
 const DefaultMethod = "evidence"
-
-// maxUnrelated bounds the supports that share neither framework nor algorithm
-// with the target; related ones are all used.
-const maxUnrelated = 200
 
 // normalize fills defaults in and checks the settings. The result is what is stored.
 func (a *Advisor) normalize(s *karasuv1.SearchSettings, needJob bool) (*karasuv1.SearchSettings, error) {
@@ -101,7 +94,7 @@ func (a *Advisor) space(t *task) ([]catalog.Choice, error) {
 	}
 	needWatts := slices.Contains(t.objectives, search.Energy) || slices.Contains(t.objectives, search.Carbon)
 	if len(machines) == 0 && len(scaleOuts) == 0 {
-		return a.Catalog.DefaultSpace(infrastructure, needWatts)
+		return a.defaultSpace(t, needWatts)
 	}
 	if len(machines) == 0 {
 		defaults, err := a.Catalog.DefaultMachineTypes(infrastructure, needWatts)
@@ -118,8 +111,8 @@ func (a *Advisor) space(t *task) ([]catalog.Choice, error) {
 	return a.Catalog.Space(infrastructure, machines, scaleOuts)
 }
 
-// problem assembles what a method needs, except for the observations.
-func (a *Advisor) problem(ctx context.Context, t *task) (*search.Problem, error) {
+// problem assembles what a method needs.
+func (a *Advisor) problem(ctx context.Context, t *task, observed []search.Observation) (*search.Problem, error) {
 	candidates, err := a.candidates(t)
 	if err != nil {
 		return nil, err
@@ -134,83 +127,10 @@ func (a *Advisor) problem(ctx context.Context, t *task) (*search.Problem, error)
 		p.Objectives = t.objectives
 	}
 	if !t.settings.GetSolo() {
-		p.Supports, err = a.supports(ctx, t.workload)
-	}
-	return p, err
-}
-
-// supports collects other workloads' shapes: the organisation's own history first,
-// then what peers share; related ones before others, in a deterministic order.
-func (a *Advisor) supports(ctx context.Context, target model.Workload) ([]search.Support, error) {
-	runs, err := a.Runs.Runs(ctx, private.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	var out []search.Support
-	for _, g := range share.GroupRuns(runs) {
-		if g.Workload.Identity() == target.Identity() {
-			continue
+		if p.Supports, err = a.supports(ctx, p, t.workload, observed); err != nil {
+			return nil, err
 		}
-		if s, ok := share.Summarize(g, a.Pseudonyms, a.Lookup); ok {
-			out = append(out, search.Support{Organisation: a.Organisation, Summary: s})
-		}
+		p.LevelMean, p.LevelSD = level(p)
 	}
-	records, err := a.Commons.All(func(model.Topic) bool { return true })
-	if err != nil {
-		return nil, err
-	}
-	out = append(out, a.peerSupports(records)...)
-	slices.SortStableFunc(out, func(x, y search.Support) int {
-		return cmp.Compare(distance(x.Summary.Topic, target.Topic()), distance(y.Summary.Topic, target.Topic()))
-	})
-	related := 0
-	for related < len(out) && distance(out[related].Summary.Topic, target.Topic()) < unrelated {
-		related++
-	}
-	return out[:min(len(out), related+maxUnrelated)], nil
-}
-
-func (a *Advisor) peerSupports(records []*commons.Record) []search.Support {
-	type origin struct{ author, workload string }
-	models := map[origin]*commons.Model{}
-	for _, r := range records {
-		if r.Kind == karasuv1.RecordKind_RECORD_KIND_SUPPORT_MODEL && r.Author != a.Self {
-			// Every record was validated on its way in; one that no longer passes is left out.
-			if m, err := commons.DecodeModel(r); err == nil {
-				models[origin{r.Author.String(), m.Pseudonym}] = &m
-			}
-		}
-	}
-	var out []search.Support
-	for _, r := range records {
-		if r.Kind != karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY || r.Author == a.Self {
-			continue
-		}
-		s, err := commons.DecodeSummary(r)
-		if err != nil {
-			continue
-		}
-		support := search.Support{Organisation: r.Organisation, Author: r.Author.String(), Summary: s}
-		if m := models[origin{support.Author, s.Pseudonym}]; m != nil {
-			support.Model = m.Weights
-		}
-		out = append(out, support)
-	}
-	return out
-}
-
-// unrelated is the distance of topics with neither framework nor algorithm in common.
-const unrelated = 3
-
-// distance orders topics by kinship, as Karasu's selection policies A, B and C do.
-func distance(a, b model.Topic) int {
-	switch {
-	case a.Framework == b.Framework && a.Algorithm == b.Algorithm:
-		return 0
-	case a.Algorithm == b.Algorithm:
-		return 1
-	case a.Framework == b.Framework:
-		return 2
-	}
-	return unrelated
+	return p, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/private"
+	"github.com/karasu-project/karasu/store/wire"
 )
 
 const (
@@ -22,7 +23,8 @@ const (
 
 // Recommend answers at once, without a search: from runs of the same workload, if
 // any are stored, and from what other workloads' runs say.
-func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettings) (*karasuv1.RecommendResponse, error) {
+// With a current configuration it is compared with what is used today.
+func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettings, current *karasuv1.Configuration) (*karasuv1.RecommendResponse, error) {
 	s, err := a.normalize(settings, false)
 	if err != nil {
 		return nil, err
@@ -42,15 +44,54 @@ func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettin
 		}
 		a.adopt(t, slices.DeleteFunc(runs, func(r model.Run) bool { return r.Workload.Topic() != w.Topic() }))
 	}
+	if err := a.freeze(ctx, t); err != nil {
+		return nil, err
+	}
+	compared, err := a.include(t, current)
+	if err != nil {
+		return nil, err
+	}
 	p, e, err := a.evaluate(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	out := &karasuv1.RecommendResponse{Weights: a.weights(p, e.Weights), Basis: basis(p, e, len(t.runs))}
+	out := &karasuv1.RecommendResponse{
+		Weights: a.weights(p, e.Weights), Basis: basis(t, p, e), LevelKnown: levelKnown(t, p),
+	}
+	if i := slices.IndexFunc(p.Candidates, func(c search.Candidate) bool { return c.Configuration == compared }); i >= 0 {
+		out.Current = prediction(p, e, i)
+	}
 	for _, i := range rank(p, e)[:min(recommended, len(p.Candidates))] {
 		out.Predictions = append(out.Predictions, prediction(p, e, i))
 	}
 	return out, nil
+}
+
+// include makes a configuration a candidate and returns it as the catalog spells it;
+// the zero value where none is given.
+func (a *Advisor) include(t *task, current *karasuv1.Configuration) (model.Configuration, error) {
+	if current == nil {
+		return model.Configuration{}, nil
+	}
+	c, err := wire.ToConfiguration(current)
+	if err != nil {
+		return c, err
+	}
+	m, err := a.Catalog.Lookup(t.workload.Infrastructure, c.MachineType)
+	if err != nil {
+		return c, err
+	}
+	c.MachineType = m.Name
+	choices, err := a.space(t)
+	if err != nil {
+		return c, err
+	}
+	s := t.settings
+	s.MachineTypes, s.ScaleOuts, s.Configurations = nil, nil, []*karasuv1.Configuration{wire.FromConfiguration(c)}
+	for _, x := range choices {
+		s.Configurations = append(s.Configurations, wire.FromConfiguration(x.Configuration))
+	}
+	return c, nil
 }
 
 // rank orders candidates: those that are confident to keep to target and budget by
@@ -119,7 +160,7 @@ func expectedObjectives(p *search.Problem, e *search.Evaluation, i int) []float6
 }
 
 // basis says what the answer rests on and, if so, how little that is.
-func basis(p *search.Problem, e *search.Evaluation, own int) string {
+func basis(t *task, p *search.Problem, e *search.Evaluation) string {
 	shared, used := 0.0, 0
 	for _, w := range e.Weights {
 		if w.Support >= 0 && w.Share >= 0.005 {
@@ -127,18 +168,25 @@ func basis(p *search.Problem, e *search.Evaluation, own int) string {
 			used++
 		}
 	}
-	text := fmt.Sprintf("%d own runs of the job", own)
+	text := count(len(t.runs), "own run") + " of the job"
 	if used > 0 {
-		text += fmt.Sprintf(" and the shapes of %d other workloads (%.0f%% of the weight)", used, 100*shared)
+		text += fmt.Sprintf(" and the shapes of %s (%.0f%% of the weight)", count(used, "other workload"), 100*shared)
 	} else {
 		text += " and a general prior; no other workload that is known helps"
 	}
-	if own == 0 {
-		if p.Target > 0 {
-			text += ". Without a run of the job its level is a guess around the target: the order of configurations is better known than the runtimes"
-		} else {
-			text += ". Without a run of the job only the order of configurations means something, not the runtimes"
-		}
+	switch {
+	case !levelKnown(t, p):
+		text += ". Nothing says how long the job takes, so only the order of configurations and the ratios between them mean something"
+	case len(t.runs) == 0:
+		text += ". How long it takes is taken from other workloads of the same framework and algorithm, so runtimes are rough"
 	}
 	return text
+}
+
+// count prints a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -43,21 +43,41 @@ func (a *Advisor) Start(ctx context.Context, settings *karasuv1.SearchSettings) 
 		return nil, err
 	}
 	a.adopt(t, slices.DeleteFunc(earlier, func(r model.Run) bool { return r.Workload.Identity() != w.Identity() }))
+	if err := a.freeze(ctx, t); err != nil {
+		return nil, err
+	}
 	// Evaluate before anything is written: a search that cannot work is refused.
 	state, err := a.state(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return state, a.save(ctx, t, a.Now().UnixMilli())
+	t.created = float64(a.Now().UnixMilli())
+	return state, a.save(ctx, t)
 }
 
-// Next says which configuration to try next.
-func (a *Advisor) Next(ctx context.Context, job string) (*karasuv1.Suggestion, error) {
-	state, err := a.Get(ctx, job)
+// Next says which configuration to try next. With claim it is taken: until it is
+// reported or given up, others are suggested.
+func (a *Advisor) Next(ctx context.Context, job string, claim bool) (*karasuv1.Suggestion, error) {
+	if !claim {
+		state, err := a.Get(ctx, job)
+		return state.GetNext(), err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, err := a.open(ctx, job)
 	if err != nil {
 		return nil, err
 	}
-	return state.GetNext(), nil
+	state, err := a.state(ctx, t)
+	if err != nil || state.GetNext().GetExhausted() {
+		return state.GetNext(), err
+	}
+	c, err := wire.ToConfiguration(state.GetNext().GetPrediction().GetConfiguration())
+	if err != nil {
+		return nil, err
+	}
+	t.claims = append(t.claims, c)
+	return state.GetNext(), a.save(ctx, t)
 }
 
 // Report records the outcome of a profiling run, in the search and among the
@@ -65,13 +85,12 @@ func (a *Advisor) Next(ctx context.Context, job string) (*karasuv1.Suggestion, e
 func (a *Advisor) Report(ctx context.Context, req *karasuv1.ReportRunRequest) (*karasuv1.SearchState, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s, err := a.load(ctx, req.GetJob())
+	t, err := a.open(ctx, req.GetJob())
 	if err != nil {
 		return nil, err
 	}
-	t, err := openTask(s)
-	if err != nil {
-		return nil, err
+	if req.GetAbandon() {
+		return a.abandon(ctx, t, req)
 	}
 	run, err := a.reported(t, req)
 	if err != nil {
@@ -84,11 +103,28 @@ func (a *Advisor) Report(ctx context.Context, req *karasuv1.ReportRunRequest) (*
 		return nil, fmt.Errorf("%w: %s; add --repeat if it really ran again", ErrRepeated, run.Configuration)
 	}
 	t.runs = append(t.runs, run)
+	t.release(run.Configuration)
 	state, err := a.state(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return state, a.save(ctx, t, int64(s.GetCreatedUnixMillis()), run)
+	return state, a.save(ctx, t, run)
+}
+
+// abandon gives a claim up.
+func (a *Advisor) abandon(ctx context.Context, t *task, req *karasuv1.ReportRunRequest) (*karasuv1.SearchState, error) {
+	c, err := wire.ToConfiguration(req.GetConfiguration())
+	if err != nil {
+		return nil, err
+	}
+	if !t.release(c) {
+		return nil, badInput("configuration", fmt.Sprintf("%s is not claimed; see `karasu search status`", c))
+	}
+	state, err := a.state(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return state, a.save(ctx, t)
 }
 
 func (a *Advisor) reported(t *task, req *karasuv1.ReportRunRequest) (model.Run, error) {
@@ -115,8 +151,11 @@ func (a *Advisor) reported(t *task, req *karasuv1.ReportRunRequest) (model.Run, 
 }
 
 // save stores a search, and with it, in one transaction, runs that are new.
-func (a *Advisor) save(ctx context.Context, t *task, created int64, runs ...model.Run) error {
-	s := &karasuv1.Search{Settings: t.settings, CreatedUnixMillis: float64(created)}
+func (a *Advisor) save(ctx context.Context, t *task, runs ...model.Run) error {
+	s := &karasuv1.Search{Settings: t.settings, CreatedUnixMillis: t.created}
+	for _, c := range t.claims {
+		s.Claims = append(s.Claims, wire.FromConfiguration(c))
+	}
 	for _, r := range t.runs {
 		s.Runs = append(s.Runs, wire.FromRun(r))
 	}
@@ -125,15 +164,20 @@ func (a *Advisor) save(ctx context.Context, t *task, created int64, runs ...mode
 
 // Get says how a search stands.
 func (a *Advisor) Get(ctx context.Context, job string) (*karasuv1.SearchState, error) {
-	s, err := a.load(ctx, job)
-	if err != nil {
-		return nil, err
-	}
-	t, err := openTask(s)
+	t, err := a.open(ctx, job)
 	if err != nil {
 		return nil, err
 	}
 	return a.state(ctx, t)
+}
+
+// open loads a search as a task.
+func (a *Advisor) open(ctx context.Context, job string) (*task, error) {
+	s, err := a.load(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return openTask(s)
 }
 
 // List returns all searches without predictions, by job.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/karasu-project/karasu/model"
@@ -26,22 +27,72 @@ func (a *Advisor) state(ctx context.Context, t *task) (*karasuv1.SearchState, er
 	steps, hint := a.steps(t, p, e)
 	state := &karasuv1.SearchState{
 		Settings: t.settings, Steps: steps, Hint: hint, Front: front(t, steps), Candidates: uint32(len(p.Candidates)),
-		Weights: a.weights(p, e.Weights), Next: a.suggestion(p, e),
+		Weights: a.weights(p, e.Weights), Next: a.suggestion(t, p, e),
+	}
+	for _, c := range t.claims {
+		state.Claims = append(state.Claims, wire.FromConfiguration(c))
 	}
 	state.Next.Milliseconds = float64(took.Microseconds()) / 1e3
 	if e.Incumbent >= 0 {
 		state.Incumbent = prediction(p, e, e.Incumbent)
 	}
-	return state, nil
+	return state, a.compare(t, p, e, state.Next)
+}
+
+// compare adds to a suggestion what the others would have been: the runner-up, and
+// the suggestion without other workloads' knowledge.
+func (a *Advisor) compare(t *task, p *search.Problem, e *search.Evaluation, s *karasuv1.Suggestion) error {
+	if e.Next < 0 {
+		return nil
+	}
+	if i := runnerUp(t, p, e); i >= 0 {
+		s.RunnerUp = prediction(p, e, i)
+	}
+	if len(e.Weights) == 0 || e.Weights[0].Support < 0 && len(e.Weights) == 1 {
+		return nil
+	}
+	observed, err := a.observations(t)
+	if err != nil {
+		return err
+	}
+	alone := *p
+	alone.Supports = nil
+	method, err := a.method(t.settings.GetMethod())
+	if err != nil {
+		return err
+	}
+	solo, err := search.EvaluatePending(method, &alone, observed, t.claims)
+	if err != nil {
+		return fmt.Errorf("evaluate search alone: %w", err)
+	}
+	if solo.Next >= 0 {
+		s.WithoutOthers = prediction(p, e, solo.Next)
+	}
+	return nil
+}
+
+// runnerUp is the untried candidate of second largest acquisition; -1 where none is.
+func runnerUp(t *task, p *search.Problem, e *search.Evaluation) int {
+	best := -1
+	for i := range p.Candidates {
+		c := p.Candidates[i].Configuration
+		if i == e.Next || t.has(c) || slices.Contains(t.claims, c) {
+			continue
+		}
+		if best < 0 || e.Predictions[i].Acquisition > e.Predictions[best].Acquisition {
+			best = i
+		}
+	}
+	return best
 }
 
 // evaluate assembles the problem of a task and asks its method.
 func (a *Advisor) evaluate(ctx context.Context, t *task) (*search.Problem, *search.Evaluation, error) {
-	p, err := a.problem(ctx, t)
+	observed, err := a.observations(t)
 	if err != nil {
 		return nil, nil, err
 	}
-	observed, err := a.observations(t)
+	p, err := a.problem(ctx, t, observed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,7 +100,7 @@ func (a *Advisor) evaluate(ctx context.Context, t *task) (*search.Problem, *sear
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := method.Evaluate(p, observed)
+	e, err := search.EvaluatePending(method, p, observed, t.claims)
 	if err != nil {
 		return nil, nil, fmt.Errorf("evaluate search: %w", err)
 	}
@@ -107,8 +158,8 @@ func (a *Advisor) weights(p *search.Problem, ws []search.Weight) []*karasuv1.Wei
 	return out
 }
 
-func (a *Advisor) suggestion(p *search.Problem, e *search.Evaluation) *karasuv1.Suggestion {
-	out := &karasuv1.Suggestion{Stop: e.Stop, StopReason: e.Reason, Weights: a.weights(p, e.Weights)}
+func (a *Advisor) suggestion(t *task, p *search.Problem, e *search.Evaluation) *karasuv1.Suggestion {
+	out := &karasuv1.Suggestion{LevelKnown: levelKnown(t, p), Stop: e.Stop, StopReason: e.Reason, Weights: a.weights(p, e.Weights)}
 	if e.Next < 0 {
 		out.Exhausted, out.Stop = true, true
 		out.Reason = fmt.Sprintf("all %d candidates have been tried", len(p.Candidates))
@@ -164,6 +215,12 @@ func prediction(p *search.Problem, e *search.Evaluation, i int) *karasuv1.Predic
 		out.ProbabilityOfMeetingTarget = ptr(q.MeetsTarget)
 	}
 	return out
+}
+
+// levelKnown reports whether anything says how long the job takes: a run of its own
+// or of the same framework and algorithm.
+func levelKnown(t *task, p *search.Problem) bool {
+	return p.LevelSD > 0 || slices.ContainsFunc(t.runs, func(r model.Run) bool { return r.RuntimeSeconds > 0 })
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -2,6 +2,7 @@ package advisor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/optimizer/catalog"
@@ -18,6 +19,12 @@ type task struct {
 	runs     []model.Run
 	// objectives are those of the settings, one to three.
 	objectives []search.Objective
+	// claims are the configurations that are under way.
+	claims []model.Configuration
+	// created is when the search was started, in milliseconds since 1970 UTC.
+	created float64
+	// knownTypes extend the default space while it is being frozen.
+	knownTypes []string
 	// gramsPerKWh of the region's grid; 0 is unknown.
 	gramsPerKWh float64
 }
@@ -49,7 +56,9 @@ func openTask(s *karasuv1.Search) (*task, error) {
 		}
 		t.runs = append(t.runs, r)
 	}
-	return t, nil
+	t.created = s.GetCreatedUnixMillis()
+	t.claims, err = claimed(s)
+	return t, err
 }
 
 // objective is the first: the one that an incumbent is best at.
@@ -89,4 +98,27 @@ func (a *Advisor) observations(t *task) ([]search.Observation, error) {
 		})
 	}
 	return out, nil
+}
+
+// claimed converts the configurations of a stored search that are under way.
+func claimed(s *karasuv1.Search) ([]model.Configuration, error) {
+	out := make([]model.Configuration, 0, len(s.GetClaims()))
+	for _, m := range s.GetClaims() {
+		c, err := wire.ToConfiguration(m)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// release takes a configuration out of the claims; false where it is none.
+func (t *task) release(c model.Configuration) bool {
+	i := slices.Index(t.claims, c)
+	if i < 0 {
+		return false
+	}
+	t.claims = slices.Delete(t.claims, i, i+1)
+	return true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/private"
 	"github.com/karasu-project/karasu/store/wire"
 )
 
@@ -28,7 +29,10 @@ func handlerOptions() []connect.HandlerOption {
 type Node interface {
 	Status(ctx context.Context) (*karasuv1.StatusResponse, error)
 	ImportRuns(ctx context.Context, runs []model.Run) (added, unchanged int, err error)
-	Runs(ctx context.Context, job string) ([]model.Run, error)
+	// Runs lists the latest runs, oldest first: limit of them where it is above 0.
+	Runs(ctx context.Context, job string, limit int) (*karasuv1.ListRunsResponse, error)
+	// DeleteRuns deletes runs by ID, or all of a job.
+	DeleteRuns(ctx context.Context, ids []string, job string) (runs, searches int, err error)
 	Peers(ctx context.Context) ([]*karasuv1.Peer, error)
 	Topics(ctx context.Context) ([]*karasuv1.Topic, error)
 	PreviewShare(ctx context.Context) (*karasuv1.PreviewShareResponse, error)
@@ -64,6 +68,8 @@ func codeOf(err error) connect.Code {
 		{advisor.ErrNotFound, connect.CodeNotFound},
 		{advisor.ErrExists, connect.CodeAlreadyExists},
 		{advisor.ErrRepeated, connect.CodeAlreadyExists},
+		{advisor.ErrNothingToUndo, connect.CodeFailedPrecondition},
+		{private.ErrNotFound, connect.CodeNotFound},
 		{model.ErrInvalid, connect.CodeInvalidArgument},
 		{catalog.ErrUnknownMachineType, connect.CodeInvalidArgument},
 		{catalog.ErrUnknownInfrastructure, connect.CodeInvalidArgument},
@@ -111,12 +117,13 @@ func (s *Service) ImportRuns(ctx context.Context, req *connect.Request[karasuv1.
 
 // ListRuns implements the service.
 func (s *Service) ListRuns(ctx context.Context, req *connect.Request[karasuv1.ListRunsRequest]) (*connect.Response[karasuv1.ListRunsResponse], error) {
-	runs, err := s.Node.Runs(ctx, req.Msg.GetJob())
-	out := &karasuv1.ListRunsResponse{}
-	for _, r := range runs {
-		out.Runs = append(out.Runs, wire.FromRun(r))
-	}
-	return reply(out, err)
+	return reply(s.Node.Runs(ctx, req.Msg.GetJob(), int(req.Msg.GetLimit())))
+}
+
+// DeleteRuns implements the service.
+func (s *Service) DeleteRuns(ctx context.Context, req *connect.Request[karasuv1.DeleteRunsRequest]) (*connect.Response[karasuv1.DeleteRunsResponse], error) {
+	runs, searches, err := s.Node.DeleteRuns(ctx, req.Msg.GetIds(), req.Msg.GetJob())
+	return reply(&karasuv1.DeleteRunsResponse{Deleted: uint32(runs), Searches: uint32(searches)}, err)
 }
 
 // StartSearch implements the service.
@@ -127,14 +134,22 @@ func (s *Service) StartSearch(ctx context.Context, req *connect.Request[karasuv1
 
 // NextConfiguration implements the service.
 func (s *Service) NextConfiguration(ctx context.Context, req *connect.Request[karasuv1.NextConfigurationRequest]) (*connect.Response[karasuv1.NextConfigurationResponse], error) {
-	next, err := s.Advisor.Next(ctx, req.Msg.GetJob())
+	next, err := s.Advisor.Next(ctx, req.Msg.GetJob(), req.Msg.GetClaim())
 	return reply(&karasuv1.NextConfigurationResponse{Suggestion: next}, err)
 }
 
 // ReportRun implements the service.
 func (s *Service) ReportRun(ctx context.Context, req *connect.Request[karasuv1.ReportRunRequest]) (*connect.Response[karasuv1.ReportRunResponse], error) {
+	// What cannot be expected cannot be reported either, which Report says best.
+	expected, _ := s.Advisor.Expect(ctx, req.Msg.GetJob(), req.Msg.GetConfiguration())
 	state, err := s.Advisor.Report(ctx, req.Msg)
-	return reply(&karasuv1.ReportRunResponse{State: state}, err)
+	return reply(&karasuv1.ReportRunResponse{State: state, Expected: expected}, err)
+}
+
+// UndoReport implements the service.
+func (s *Service) UndoReport(ctx context.Context, req *connect.Request[karasuv1.UndoReportRequest]) (*connect.Response[karasuv1.UndoReportResponse], error) {
+	state, run, err := s.Advisor.Undo(ctx, req.Msg.GetJob())
+	return reply(&karasuv1.UndoReportResponse{State: state, Run: wire.FromRun(run)}, err)
 }
 
 // GetSearch implements the service.
@@ -156,7 +171,7 @@ func (s *Service) DeleteSearch(ctx context.Context, req *connect.Request[karasuv
 
 // Recommend implements the service.
 func (s *Service) Recommend(ctx context.Context, req *connect.Request[karasuv1.RecommendRequest]) (*connect.Response[karasuv1.RecommendResponse], error) {
-	return reply(s.Advisor.Recommend(ctx, req.Msg.GetSettings()))
+	return reply(s.Advisor.Recommend(ctx, req.Msg.GetSettings(), req.Msg.GetCurrent()))
 }
 
 // ListPeers implements the service.

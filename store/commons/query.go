@@ -117,6 +117,22 @@ func (d *DB) All(match func(model.Topic) bool) ([]*Record, error) {
 	return out, err
 }
 
+// Usable lists the records that All returns, without reading them. A nil match
+// takes every topic.
+func (d *DB) Usable(match func(model.Topic) bool) []Entry {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return entries(d.current(match, usable))
+}
+
+func entries(metas []*meta) []Entry {
+	out := make([]Entry, len(metas))
+	for i, m := range metas {
+		out[i] = Entry{ID: m.id, Topic: m.topic, Created: time.Unix(m.created, 0).UTC()}
+	}
+	return out
+}
+
 // Entries returns all that reconciliation should offer of the topics that match,
 // by topic, author and key: current records, retractions and both sides of an
 // equivocation, not what has expired. A nil match takes every topic.
@@ -127,11 +143,7 @@ func (d *DB) Entries(match func(model.Topic) bool) ([]Entry, error) {
 	metas := d.current(match, func(held []*meta) []*meta {
 		return slices.DeleteFunc(slices.Clone(held), func(m *meta) bool { return m.expired(now) })
 	})
-	out := make([]Entry, len(metas))
-	for i, m := range metas {
-		out[i] = Entry{ID: m.id, Topic: m.topic, Created: time.Unix(m.created, 0).UTC()}
-	}
-	return out, nil
+	return entries(metas), nil
 }
 
 // Topics counts the usable records of every topic that has any, by name.

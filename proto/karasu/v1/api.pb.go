@@ -346,20 +346,25 @@ func (*StatusRequest) Descriptor() ([]byte, []int) {
 }
 
 type StatusResponse struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Version         string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	Organisation    string                 `protobuf:"bytes,2,opt,name=organisation,proto3" json:"organisation,omitempty"`
-	PeerId          string                 `protobuf:"bytes,3,opt,name=peer_id,json=peerId,proto3" json:"peer_id,omitempty"`
-	Addresses       []string               `protobuf:"bytes,4,rep,name=addresses,proto3" json:"addresses,omitempty"`
-	Runs            uint32                 `protobuf:"varint,5,opt,name=runs,proto3" json:"runs,omitempty"`
-	Workloads       uint32                 `protobuf:"varint,6,opt,name=workloads,proto3" json:"workloads,omitempty"`
-	Searches        uint32                 `protobuf:"varint,7,opt,name=searches,proto3" json:"searches,omitempty"`
-	OwnRecords      uint32                 `protobuf:"varint,8,opt,name=own_records,json=ownRecords,proto3" json:"own_records,omitempty"`
-	ReceivedRecords uint32                 `protobuf:"varint,9,opt,name=received_records,json=receivedRecords,proto3" json:"received_records,omitempty"`
-	Peers           uint32                 `protobuf:"varint,10,opt,name=peers,proto3" json:"peers,omitempty"`
-	UptimeSeconds   float64                `protobuf:"fixed64,11,opt,name=uptime_seconds,json=uptimeSeconds,proto3" json:"uptime_seconds,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Version      string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	Organisation string                 `protobuf:"bytes,2,opt,name=organisation,proto3" json:"organisation,omitempty"`
+	PeerId       string                 `protobuf:"bytes,3,opt,name=peer_id,json=peerId,proto3" json:"peer_id,omitempty"`
+	Addresses    []string               `protobuf:"bytes,4,rep,name=addresses,proto3" json:"addresses,omitempty"`
+	Runs         uint32                 `protobuf:"varint,5,opt,name=runs,proto3" json:"runs,omitempty"`
+	Workloads    uint32                 `protobuf:"varint,6,opt,name=workloads,proto3" json:"workloads,omitempty"`
+	Searches     uint32                 `protobuf:"varint,7,opt,name=searches,proto3" json:"searches,omitempty"`
+	// Records count where they are usable: not retracted and not expired.
+	OwnRecords      uint32 `protobuf:"varint,8,opt,name=own_records,json=ownRecords,proto3" json:"own_records,omitempty"`
+	ReceivedRecords uint32 `protobuf:"varint,9,opt,name=received_records,json=receivedRecords,proto3" json:"received_records,omitempty"`
+	// Connected.
+	Peers         uint32  `protobuf:"varint,10,opt,name=peers,proto3" json:"peers,omitempty"`
+	UptimeSeconds float64 `protobuf:"fixed64,11,opt,name=uptime_seconds,json=uptimeSeconds,proto3" json:"uptime_seconds,omitempty"`
+	// Peers that the configuration names, and how many of them are not connected.
+	BootstrapPeers            uint32 `protobuf:"varint,12,opt,name=bootstrap_peers,json=bootstrapPeers,proto3" json:"bootstrap_peers,omitempty"`
+	UnreachableBootstrapPeers uint32 `protobuf:"varint,13,opt,name=unreachable_bootstrap_peers,json=unreachableBootstrapPeers,proto3" json:"unreachable_bootstrap_peers,omitempty"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
@@ -469,6 +474,20 @@ func (x *StatusResponse) GetUptimeSeconds() float64 {
 	return 0
 }
 
+func (x *StatusResponse) GetBootstrapPeers() uint32 {
+	if x != nil {
+		return x.BootstrapPeers
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetUnreachableBootstrapPeers() uint32 {
+	if x != nil {
+		return x.UnreachableBootstrapPeers
+	}
+	return 0
+}
+
 type ImportRunsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
@@ -569,7 +588,9 @@ func (x *ImportRunsResponse) GetUnchanged() uint32 {
 type ListRunsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty lists all.
-	Job           string `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Job string `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// At most so many, the latest of them; 0 is all.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -611,9 +632,20 @@ func (x *ListRunsRequest) GetJob() string {
 	return ""
 }
 
+func (x *ListRunsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
 type ListRunsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Runs  []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
+	// How many there are without the limit.
+	Total uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// Where a job has no runs: the jobs that have some, at most 20.
+	KnownJobs     []string `protobuf:"bytes,3,rep,name=known_jobs,json=knownJobs,proto3" json:"known_jobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -655,6 +687,128 @@ func (x *ListRunsResponse) GetRuns() []*Run {
 	return nil
 }
 
+func (x *ListRunsResponse) GetTotal() uint32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ListRunsResponse) GetKnownJobs() []string {
+	if x != nil {
+		return x.KnownJobs
+	}
+	return nil
+}
+
+type DeleteRunsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// IDs, or their first digits, at least 8, where no other run begins with them.
+	// All of them are deleted or none.
+	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	// All runs of a job; then without ids.
+	Job           string `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteRunsRequest) Reset() {
+	*x = DeleteRunsRequest{}
+	mi := &file_karasu_v1_api_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteRunsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteRunsRequest) ProtoMessage() {}
+
+func (x *DeleteRunsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_api_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteRunsRequest.ProtoReflect.Descriptor instead.
+func (*DeleteRunsRequest) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DeleteRunsRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *DeleteRunsRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+type DeleteRunsResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Deleted uint32                 `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// Searches that held some of them.
+	Searches      uint32 `protobuf:"varint,2,opt,name=searches,proto3" json:"searches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteRunsResponse) Reset() {
+	*x = DeleteRunsResponse{}
+	mi := &file_karasu_v1_api_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteRunsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteRunsResponse) ProtoMessage() {}
+
+func (x *DeleteRunsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_api_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteRunsResponse.ProtoReflect.Descriptor instead.
+func (*DeleteRunsResponse) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DeleteRunsResponse) GetDeleted() uint32 {
+	if x != nil {
+		return x.Deleted
+	}
+	return 0
+}
+
+func (x *DeleteRunsResponse) GetSearches() uint32 {
+	if x != nil {
+		return x.Searches
+	}
+	return 0
+}
+
 // SearchSettings define a search. They do not change after its start.
 type SearchSettings struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -688,7 +842,7 @@ type SearchSettings struct {
 
 func (x *SearchSettings) Reset() {
 	*x = SearchSettings{}
-	mi := &file_karasu_v1_api_proto_msgTypes[9]
+	mi := &file_karasu_v1_api_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -700,7 +854,7 @@ func (x *SearchSettings) String() string {
 func (*SearchSettings) ProtoMessage() {}
 
 func (x *SearchSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[9]
+	mi := &file_karasu_v1_api_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -713,7 +867,7 @@ func (x *SearchSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchSettings.ProtoReflect.Descriptor instead.
 func (*SearchSettings) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{9}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SearchSettings) GetWorkload() *Workload {
@@ -823,7 +977,7 @@ type Prediction struct {
 
 func (x *Prediction) Reset() {
 	*x = Prediction{}
-	mi := &file_karasu_v1_api_proto_msgTypes[10]
+	mi := &file_karasu_v1_api_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +989,7 @@ func (x *Prediction) String() string {
 func (*Prediction) ProtoMessage() {}
 
 func (x *Prediction) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[10]
+	mi := &file_karasu_v1_api_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +1002,7 @@ func (x *Prediction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prediction.ProtoReflect.Descriptor instead.
 func (*Prediction) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{10}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Prediction) GetConfiguration() *Configuration {
@@ -939,7 +1093,7 @@ type Weight struct {
 
 func (x *Weight) Reset() {
 	*x = Weight{}
-	mi := &file_karasu_v1_api_proto_msgTypes[11]
+	mi := &file_karasu_v1_api_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -951,7 +1105,7 @@ func (x *Weight) String() string {
 func (*Weight) ProtoMessage() {}
 
 func (x *Weight) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[11]
+	mi := &file_karasu_v1_api_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -964,7 +1118,7 @@ func (x *Weight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Weight.ProtoReflect.Descriptor instead.
 func (*Weight) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{11}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Weight) GetOrigin() string {
@@ -1022,14 +1176,22 @@ type Suggestion struct {
 	StopReason string    `protobuf:"bytes,6,opt,name=stop_reason,json=stopReason,proto3" json:"stop_reason,omitempty"`
 	Weights    []*Weight `protobuf:"bytes,7,rep,name=weights,proto3" json:"weights,omitempty"`
 	// Computation time.
-	Milliseconds  float64 `protobuf:"fixed64,8,opt,name=milliseconds,proto3" json:"milliseconds,omitempty"`
+	Milliseconds float64 `protobuf:"fixed64,8,opt,name=milliseconds,proto3" json:"milliseconds,omitempty"`
+	// The second best to try; absent where none is left.
+	RunnerUp *Prediction `protobuf:"bytes,9,opt,name=runner_up,json=runnerUp,proto3" json:"runner_up,omitempty"`
+	// What would be tried next without other workloads' knowledge, as predicted with
+	// it; absent where that carries no weight.
+	WithoutOthers *Prediction `protobuf:"bytes,10,opt,name=without_others,json=withoutOthers,proto3" json:"without_others,omitempty"`
+	// False before the first run where nothing says how long the job takes: then
+	// runtimes are guesses around the target, and only their order means something.
+	LevelKnown    bool `protobuf:"varint,11,opt,name=level_known,json=levelKnown,proto3" json:"level_known,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Suggestion) Reset() {
 	*x = Suggestion{}
-	mi := &file_karasu_v1_api_proto_msgTypes[12]
+	mi := &file_karasu_v1_api_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1203,7 @@ func (x *Suggestion) String() string {
 func (*Suggestion) ProtoMessage() {}
 
 func (x *Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[12]
+	mi := &file_karasu_v1_api_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1216,7 @@ func (x *Suggestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suggestion.ProtoReflect.Descriptor instead.
 func (*Suggestion) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{12}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Suggestion) GetPrediction() *Prediction {
@@ -1113,6 +1275,27 @@ func (x *Suggestion) GetMilliseconds() float64 {
 	return 0
 }
 
+func (x *Suggestion) GetRunnerUp() *Prediction {
+	if x != nil {
+		return x.RunnerUp
+	}
+	return nil
+}
+
+func (x *Suggestion) GetWithoutOthers() *Prediction {
+	if x != nil {
+		return x.WithoutOthers
+	}
+	return nil
+}
+
+func (x *Suggestion) GetLevelKnown() bool {
+	if x != nil {
+		return x.LevelKnown
+	}
+	return false
+}
+
 type SearchStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Run   *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
@@ -1132,7 +1315,7 @@ type SearchStep struct {
 
 func (x *SearchStep) Reset() {
 	*x = SearchStep{}
-	mi := &file_karasu_v1_api_proto_msgTypes[13]
+	mi := &file_karasu_v1_api_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1144,7 +1327,7 @@ func (x *SearchStep) String() string {
 func (*SearchStep) ProtoMessage() {}
 
 func (x *SearchStep) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[13]
+	mi := &file_karasu_v1_api_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1157,7 +1340,7 @@ func (x *SearchStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchStep.ProtoReflect.Descriptor instead.
 func (*SearchStep) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{13}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SearchStep) GetRun() *Run {
@@ -1222,14 +1405,16 @@ type SearchState struct {
 	Hint string `protobuf:"bytes,7,opt,name=hint,proto3" json:"hint,omitempty"`
 	// Valid runs that no other is better than in every objective, by rising first
 	// objective; of a search for one objective, in cost and runtime.
-	Front         []*SearchStep `protobuf:"bytes,8,rep,name=front,proto3" json:"front,omitempty"`
+	Front []*SearchStep `protobuf:"bytes,8,rep,name=front,proto3" json:"front,omitempty"`
+	// Configurations that were claimed and not reported yet.
+	Claims        []*Configuration `protobuf:"bytes,9,rep,name=claims,proto3" json:"claims,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchState) Reset() {
 	*x = SearchState{}
-	mi := &file_karasu_v1_api_proto_msgTypes[14]
+	mi := &file_karasu_v1_api_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1426,7 @@ func (x *SearchState) String() string {
 func (*SearchState) ProtoMessage() {}
 
 func (x *SearchState) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[14]
+	mi := &file_karasu_v1_api_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1439,7 @@ func (x *SearchState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchState.ProtoReflect.Descriptor instead.
 func (*SearchState) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{14}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SearchState) GetSettings() *SearchSettings {
@@ -1313,6 +1498,13 @@ func (x *SearchState) GetFront() []*SearchStep {
 	return nil
 }
 
+func (x *SearchState) GetClaims() []*Configuration {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
 type StartSearchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Settings      *SearchSettings        `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
@@ -1322,7 +1514,7 @@ type StartSearchRequest struct {
 
 func (x *StartSearchRequest) Reset() {
 	*x = StartSearchRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[15]
+	mi := &file_karasu_v1_api_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1526,7 @@ func (x *StartSearchRequest) String() string {
 func (*StartSearchRequest) ProtoMessage() {}
 
 func (x *StartSearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[15]
+	mi := &file_karasu_v1_api_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1539,7 @@ func (x *StartSearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartSearchRequest.ProtoReflect.Descriptor instead.
 func (*StartSearchRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{15}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StartSearchRequest) GetSettings() *SearchSettings {
@@ -1366,7 +1558,7 @@ type StartSearchResponse struct {
 
 func (x *StartSearchResponse) Reset() {
 	*x = StartSearchResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[16]
+	mi := &file_karasu_v1_api_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1570,7 @@ func (x *StartSearchResponse) String() string {
 func (*StartSearchResponse) ProtoMessage() {}
 
 func (x *StartSearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[16]
+	mi := &file_karasu_v1_api_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1583,7 @@ func (x *StartSearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartSearchResponse.ProtoReflect.Descriptor instead.
 func (*StartSearchResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{16}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StartSearchResponse) GetState() *SearchState {
@@ -1402,15 +1594,17 @@ func (x *StartSearchResponse) GetState() *SearchState {
 }
 
 type NextConfigurationRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Job   string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// Claim the suggestion: until it is reported, others are suggested.
+	Claim         bool `protobuf:"varint,2,opt,name=claim,proto3" json:"claim,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NextConfigurationRequest) Reset() {
 	*x = NextConfigurationRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[17]
+	mi := &file_karasu_v1_api_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1422,7 +1616,7 @@ func (x *NextConfigurationRequest) String() string {
 func (*NextConfigurationRequest) ProtoMessage() {}
 
 func (x *NextConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[17]
+	mi := &file_karasu_v1_api_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1435,7 +1629,7 @@ func (x *NextConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*NextConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{17}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *NextConfigurationRequest) GetJob() string {
@@ -1443,6 +1637,13 @@ func (x *NextConfigurationRequest) GetJob() string {
 		return x.Job
 	}
 	return ""
+}
+
+func (x *NextConfigurationRequest) GetClaim() bool {
+	if x != nil {
+		return x.Claim
+	}
+	return false
 }
 
 type NextConfigurationResponse struct {
@@ -1454,7 +1655,7 @@ type NextConfigurationResponse struct {
 
 func (x *NextConfigurationResponse) Reset() {
 	*x = NextConfigurationResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[18]
+	mi := &file_karasu_v1_api_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1667,7 @@ func (x *NextConfigurationResponse) String() string {
 func (*NextConfigurationResponse) ProtoMessage() {}
 
 func (x *NextConfigurationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[18]
+	mi := &file_karasu_v1_api_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1680,7 @@ func (x *NextConfigurationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextConfigurationResponse.ProtoReflect.Descriptor instead.
 func (*NextConfigurationResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{18}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *NextConfigurationResponse) GetSuggestion() *Suggestion {
@@ -1496,14 +1697,16 @@ type ReportRunRequest struct {
 	RuntimeSeconds float64                `protobuf:"fixed64,3,opt,name=runtime_seconds,json=runtimeSeconds,proto3" json:"runtime_seconds,omitempty"`
 	Outcome        Outcome                `protobuf:"varint,4,opt,name=outcome,proto3,enum=karasu.v1.Outcome" json:"outcome,omitempty"`
 	// Accept a configuration that has been reported before.
-	Repeat        bool `protobuf:"varint,5,opt,name=repeat,proto3" json:"repeat,omitempty"`
+	Repeat bool `protobuf:"varint,5,opt,name=repeat,proto3" json:"repeat,omitempty"`
+	// Give a claim up: nothing was run. Only job and configuration count then.
+	Abandon       bool `protobuf:"varint,6,opt,name=abandon,proto3" json:"abandon,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReportRunRequest) Reset() {
 	*x = ReportRunRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[19]
+	mi := &file_karasu_v1_api_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +1718,7 @@ func (x *ReportRunRequest) String() string {
 func (*ReportRunRequest) ProtoMessage() {}
 
 func (x *ReportRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[19]
+	mi := &file_karasu_v1_api_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +1731,7 @@ func (x *ReportRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRunRequest.ProtoReflect.Descriptor instead.
 func (*ReportRunRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{19}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReportRunRequest) GetJob() string {
@@ -1566,16 +1769,26 @@ func (x *ReportRunRequest) GetRepeat() bool {
 	return false
 }
 
+func (x *ReportRunRequest) GetAbandon() bool {
+	if x != nil {
+		return x.Abandon
+	}
+	return false
+}
+
 type ReportRunResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         *SearchState           `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	State *SearchState           `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// What was expected of the configuration before the run was known; absent where
+	// the configuration is no candidate.
+	Expected      *Prediction `protobuf:"bytes,2,opt,name=expected,proto3" json:"expected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReportRunResponse) Reset() {
 	*x = ReportRunResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[20]
+	mi := &file_karasu_v1_api_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1587,7 +1800,7 @@ func (x *ReportRunResponse) String() string {
 func (*ReportRunResponse) ProtoMessage() {}
 
 func (x *ReportRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[20]
+	mi := &file_karasu_v1_api_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1600,12 +1813,116 @@ func (x *ReportRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRunResponse.ProtoReflect.Descriptor instead.
 func (*ReportRunResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{20}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReportRunResponse) GetState() *SearchState {
 	if x != nil {
 		return x.State
+	}
+	return nil
+}
+
+func (x *ReportRunResponse) GetExpected() *Prediction {
+	if x != nil {
+		return x.Expected
+	}
+	return nil
+}
+
+type UndoReportRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoReportRequest) Reset() {
+	*x = UndoReportRequest{}
+	mi := &file_karasu_v1_api_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoReportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoReportRequest) ProtoMessage() {}
+
+func (x *UndoReportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_api_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoReportRequest.ProtoReflect.Descriptor instead.
+func (*UndoReportRequest) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *UndoReportRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+type UndoReportResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As it is without the run.
+	State         *SearchState `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	Run           *Run         `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoReportResponse) Reset() {
+	*x = UndoReportResponse{}
+	mi := &file_karasu_v1_api_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoReportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoReportResponse) ProtoMessage() {}
+
+func (x *UndoReportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_api_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoReportResponse.ProtoReflect.Descriptor instead.
+func (*UndoReportResponse) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *UndoReportResponse) GetState() *SearchState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *UndoReportResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
 	}
 	return nil
 }
@@ -1619,7 +1936,7 @@ type GetSearchRequest struct {
 
 func (x *GetSearchRequest) Reset() {
 	*x = GetSearchRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[21]
+	mi := &file_karasu_v1_api_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1631,7 +1948,7 @@ func (x *GetSearchRequest) String() string {
 func (*GetSearchRequest) ProtoMessage() {}
 
 func (x *GetSearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[21]
+	mi := &file_karasu_v1_api_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1644,7 +1961,7 @@ func (x *GetSearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSearchRequest.ProtoReflect.Descriptor instead.
 func (*GetSearchRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{21}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetSearchRequest) GetJob() string {
@@ -1663,7 +1980,7 @@ type GetSearchResponse struct {
 
 func (x *GetSearchResponse) Reset() {
 	*x = GetSearchResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[22]
+	mi := &file_karasu_v1_api_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1675,7 +1992,7 @@ func (x *GetSearchResponse) String() string {
 func (*GetSearchResponse) ProtoMessage() {}
 
 func (x *GetSearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[22]
+	mi := &file_karasu_v1_api_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1688,7 +2005,7 @@ func (x *GetSearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSearchResponse.ProtoReflect.Descriptor instead.
 func (*GetSearchResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{22}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetSearchResponse) GetState() *SearchState {
@@ -1706,7 +2023,7 @@ type ListSearchesRequest struct {
 
 func (x *ListSearchesRequest) Reset() {
 	*x = ListSearchesRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[23]
+	mi := &file_karasu_v1_api_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1718,7 +2035,7 @@ func (x *ListSearchesRequest) String() string {
 func (*ListSearchesRequest) ProtoMessage() {}
 
 func (x *ListSearchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[23]
+	mi := &file_karasu_v1_api_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1731,7 +2048,7 @@ func (x *ListSearchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSearchesRequest.ProtoReflect.Descriptor instead.
 func (*ListSearchesRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{23}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{27}
 }
 
 type ListSearchesResponse struct {
@@ -1743,7 +2060,7 @@ type ListSearchesResponse struct {
 
 func (x *ListSearchesResponse) Reset() {
 	*x = ListSearchesResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[24]
+	mi := &file_karasu_v1_api_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +2072,7 @@ func (x *ListSearchesResponse) String() string {
 func (*ListSearchesResponse) ProtoMessage() {}
 
 func (x *ListSearchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[24]
+	mi := &file_karasu_v1_api_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +2085,7 @@ func (x *ListSearchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSearchesResponse.ProtoReflect.Descriptor instead.
 func (*ListSearchesResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{24}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListSearchesResponse) GetSearches() []*SearchState {
@@ -1787,7 +2104,7 @@ type DeleteSearchRequest struct {
 
 func (x *DeleteSearchRequest) Reset() {
 	*x = DeleteSearchRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[25]
+	mi := &file_karasu_v1_api_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1799,7 +2116,7 @@ func (x *DeleteSearchRequest) String() string {
 func (*DeleteSearchRequest) ProtoMessage() {}
 
 func (x *DeleteSearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[25]
+	mi := &file_karasu_v1_api_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1812,7 +2129,7 @@ func (x *DeleteSearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSearchRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSearchRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{25}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeleteSearchRequest) GetJob() string {
@@ -1830,7 +2147,7 @@ type DeleteSearchResponse struct {
 
 func (x *DeleteSearchResponse) Reset() {
 	*x = DeleteSearchResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[26]
+	mi := &file_karasu_v1_api_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +2159,7 @@ func (x *DeleteSearchResponse) String() string {
 func (*DeleteSearchResponse) ProtoMessage() {}
 
 func (x *DeleteSearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[26]
+	mi := &file_karasu_v1_api_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,20 +2172,22 @@ func (x *DeleteSearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSearchResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSearchResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{26}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{30}
 }
 
 type RecommendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its job may be empty.
-	Settings      *SearchSettings `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	Settings *SearchSettings `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	// If set, what is used today, to compare with.
+	Current       *Configuration `protobuf:"bytes,2,opt,name=current,proto3" json:"current,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecommendRequest) Reset() {
 	*x = RecommendRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[27]
+	mi := &file_karasu_v1_api_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +2199,7 @@ func (x *RecommendRequest) String() string {
 func (*RecommendRequest) ProtoMessage() {}
 
 func (x *RecommendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[27]
+	mi := &file_karasu_v1_api_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,12 +2212,19 @@ func (x *RecommendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecommendRequest.ProtoReflect.Descriptor instead.
 func (*RecommendRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{27}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RecommendRequest) GetSettings() *SearchSettings {
 	if x != nil {
 		return x.Settings
+	}
+	return nil
+}
+
+func (x *RecommendRequest) GetCurrent() *Configuration {
+	if x != nil {
+		return x.Current
 	}
 	return nil
 }
@@ -1909,14 +2235,18 @@ type RecommendResponse struct {
 	Predictions []*Prediction `protobuf:"bytes,1,rep,name=predictions,proto3" json:"predictions,omitempty"`
 	Weights     []*Weight     `protobuf:"bytes,2,rep,name=weights,proto3" json:"weights,omitempty"`
 	// What the answer rests on.
-	Basis         string `protobuf:"bytes,3,opt,name=basis,proto3" json:"basis,omitempty"`
+	Basis string `protobuf:"bytes,3,opt,name=basis,proto3" json:"basis,omitempty"`
+	// Prediction of the current configuration; absent where none was named.
+	Current *Prediction `protobuf:"bytes,4,opt,name=current,proto3" json:"current,omitempty"`
+	// As in Suggestion.
+	LevelKnown    bool `protobuf:"varint,5,opt,name=level_known,json=levelKnown,proto3" json:"level_known,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecommendResponse) Reset() {
 	*x = RecommendResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[28]
+	mi := &file_karasu_v1_api_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1928,7 +2258,7 @@ func (x *RecommendResponse) String() string {
 func (*RecommendResponse) ProtoMessage() {}
 
 func (x *RecommendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[28]
+	mi := &file_karasu_v1_api_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1941,7 +2271,7 @@ func (x *RecommendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecommendResponse.ProtoReflect.Descriptor instead.
 func (*RecommendResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{28}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RecommendResponse) GetPredictions() []*Prediction {
@@ -1965,6 +2295,20 @@ func (x *RecommendResponse) GetBasis() string {
 	return ""
 }
 
+func (x *RecommendResponse) GetCurrent() *Prediction {
+	if x != nil {
+		return x.Current
+	}
+	return nil
+}
+
+func (x *RecommendResponse) GetLevelKnown() bool {
+	if x != nil {
+		return x.LevelKnown
+	}
+	return false
+}
+
 type ListPeersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1973,7 +2317,7 @@ type ListPeersRequest struct {
 
 func (x *ListPeersRequest) Reset() {
 	*x = ListPeersRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[29]
+	mi := &file_karasu_v1_api_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1985,7 +2329,7 @@ func (x *ListPeersRequest) String() string {
 func (*ListPeersRequest) ProtoMessage() {}
 
 func (x *ListPeersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[29]
+	mi := &file_karasu_v1_api_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1998,7 +2342,7 @@ func (x *ListPeersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPeersRequest.ProtoReflect.Descriptor instead.
 func (*ListPeersRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{29}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{33}
 }
 
 type Peer struct {
@@ -2009,15 +2353,22 @@ type Peer struct {
 	Addresses    []string `protobuf:"bytes,3,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	Connected    bool     `protobuf:"varint,4,opt,name=connected,proto3" json:"connected,omitempty"`
 	// Round trip; 0 is unknown.
-	LatencyMs     float64 `protobuf:"fixed64,5,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
-	Records       uint32  `protobuf:"varint,6,opt,name=records,proto3" json:"records,omitempty"`
+	LatencyMs float64 `protobuf:"fixed64,5,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
+	// Usable records that it has signed.
+	Records uint32 `protobuf:"varint,6,opt,name=records,proto3" json:"records,omitempty"`
+	// Named as a bootstrap peer by the configuration.
+	Bootstrap bool `protobuf:"varint,7,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"`
+	// Of a bootstrap peer, why it could not be dialled last; empty while connected.
+	LastError string `protobuf:"bytes,8,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	// Known only by its records, which came by way of other peers.
+	ViaOthers     bool `protobuf:"varint,9,opt,name=via_others,json=viaOthers,proto3" json:"via_others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_karasu_v1_api_proto_msgTypes[30]
+	mi := &file_karasu_v1_api_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2380,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[30]
+	mi := &file_karasu_v1_api_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2393,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{30}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Peer) GetPeerId() string {
@@ -2087,6 +2438,27 @@ func (x *Peer) GetRecords() uint32 {
 	return 0
 }
 
+func (x *Peer) GetBootstrap() bool {
+	if x != nil {
+		return x.Bootstrap
+	}
+	return false
+}
+
+func (x *Peer) GetLastError() string {
+	if x != nil {
+		return x.LastError
+	}
+	return ""
+}
+
+func (x *Peer) GetViaOthers() bool {
+	if x != nil {
+		return x.ViaOthers
+	}
+	return false
+}
+
 type ListPeersResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Peers         []*Peer                `protobuf:"bytes,1,rep,name=peers,proto3" json:"peers,omitempty"`
@@ -2096,7 +2468,7 @@ type ListPeersResponse struct {
 
 func (x *ListPeersResponse) Reset() {
 	*x = ListPeersResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[31]
+	mi := &file_karasu_v1_api_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2108,7 +2480,7 @@ func (x *ListPeersResponse) String() string {
 func (*ListPeersResponse) ProtoMessage() {}
 
 func (x *ListPeersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[31]
+	mi := &file_karasu_v1_api_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2121,7 +2493,7 @@ func (x *ListPeersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPeersResponse.ProtoReflect.Descriptor instead.
 func (*ListPeersResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{31}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListPeersResponse) GetPeers() []*Peer {
@@ -2139,7 +2511,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[32]
+	mi := &file_karasu_v1_api_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2523,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[32]
+	mi := &file_karasu_v1_api_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2536,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{32}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{36}
 }
 
 type Topic struct {
@@ -2181,7 +2553,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_karasu_v1_api_proto_msgTypes[33]
+	mi := &file_karasu_v1_api_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2193,7 +2565,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[33]
+	mi := &file_karasu_v1_api_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2206,7 +2578,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{33}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Topic) GetName() string {
@@ -2260,7 +2632,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[34]
+	mi := &file_karasu_v1_api_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2644,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[34]
+	mi := &file_karasu_v1_api_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2657,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{34}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -2296,14 +2668,17 @@ func (x *ListTopicsResponse) GetTopics() []*Topic {
 }
 
 type PreviewShareRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// off, summaries, models or both: what would leave if that were the policy of
+	// every topic. Empty is the policy as configured.
+	Policy        string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PreviewShareRequest) Reset() {
 	*x = PreviewShareRequest{}
-	mi := &file_karasu_v1_api_proto_msgTypes[35]
+	mi := &file_karasu_v1_api_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2315,7 +2690,7 @@ func (x *PreviewShareRequest) String() string {
 func (*PreviewShareRequest) ProtoMessage() {}
 
 func (x *PreviewShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[35]
+	mi := &file_karasu_v1_api_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2328,7 +2703,14 @@ func (x *PreviewShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewShareRequest.ProtoReflect.Descriptor instead.
 func (*PreviewShareRequest) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{35}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *PreviewShareRequest) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
 }
 
 type PreviewedRecord struct {
@@ -2347,7 +2729,7 @@ type PreviewedRecord struct {
 
 func (x *PreviewedRecord) Reset() {
 	*x = PreviewedRecord{}
-	mi := &file_karasu_v1_api_proto_msgTypes[36]
+	mi := &file_karasu_v1_api_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2359,7 +2741,7 @@ func (x *PreviewedRecord) String() string {
 func (*PreviewedRecord) ProtoMessage() {}
 
 func (x *PreviewedRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[36]
+	mi := &file_karasu_v1_api_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2372,7 +2754,7 @@ func (x *PreviewedRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewedRecord.ProtoReflect.Descriptor instead.
 func (*PreviewedRecord) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{36}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PreviewedRecord) GetRecord() *Record {
@@ -2421,7 +2803,7 @@ type WithheldWorkload struct {
 
 func (x *WithheldWorkload) Reset() {
 	*x = WithheldWorkload{}
-	mi := &file_karasu_v1_api_proto_msgTypes[37]
+	mi := &file_karasu_v1_api_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2815,7 @@ func (x *WithheldWorkload) String() string {
 func (*WithheldWorkload) ProtoMessage() {}
 
 func (x *WithheldWorkload) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[37]
+	mi := &file_karasu_v1_api_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2828,7 @@ func (x *WithheldWorkload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithheldWorkload.ProtoReflect.Descriptor instead.
 func (*WithheldWorkload) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{37}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *WithheldWorkload) GetJob() string {
@@ -2480,7 +2862,7 @@ type PreviewShareResponse struct {
 
 func (x *PreviewShareResponse) Reset() {
 	*x = PreviewShareResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[38]
+	mi := &file_karasu_v1_api_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2492,7 +2874,7 @@ func (x *PreviewShareResponse) String() string {
 func (*PreviewShareResponse) ProtoMessage() {}
 
 func (x *PreviewShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[38]
+	mi := &file_karasu_v1_api_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2505,7 +2887,7 @@ func (x *PreviewShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewShareResponse.ProtoReflect.Descriptor instead.
 func (*PreviewShareResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{38}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PreviewShareResponse) GetRecords() []*PreviewedRecord {
@@ -2546,7 +2928,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\aoutcome\x18\x05 \x01(\x0e2\x12.karasu.v1.OutcomeR\aoutcome\x12*\n" +
 	"\x11start_unix_millis\x18\x06 \x01(\x01R\x0fstartUnixMillis\x124\n" +
 	"\ametrics\x18\a \x01(\v2\x1a.karasu.v1.ResourceMetricsR\ametrics\"\x0f\n" +
-	"\rStatusRequest\"\xdc\x02\n" +
+	"\rStatusRequest\"\xc5\x03\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\"\n" +
 	"\forganisation\x18\x02 \x01(\tR\forganisation\x12\x17\n" +
@@ -2560,16 +2942,28 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x10received_records\x18\t \x01(\rR\x0freceivedRecords\x12\x14\n" +
 	"\x05peers\x18\n" +
 	" \x01(\rR\x05peers\x12%\n" +
-	"\x0euptime_seconds\x18\v \x01(\x01R\ruptimeSeconds\"7\n" +
+	"\x0euptime_seconds\x18\v \x01(\x01R\ruptimeSeconds\x12'\n" +
+	"\x0fbootstrap_peers\x18\f \x01(\rR\x0ebootstrapPeers\x12>\n" +
+	"\x1bunreachable_bootstrap_peers\x18\r \x01(\rR\x19unreachableBootstrapPeers\"7\n" +
 	"\x11ImportRunsRequest\x12\"\n" +
 	"\x04runs\x18\x01 \x03(\v2\x0e.karasu.v1.RunR\x04runs\"N\n" +
 	"\x12ImportRunsResponse\x12\x1a\n" +
 	"\bimported\x18\x01 \x01(\rR\bimported\x12\x1c\n" +
-	"\tunchanged\x18\x02 \x01(\rR\tunchanged\"#\n" +
+	"\tunchanged\x18\x02 \x01(\rR\tunchanged\"9\n" +
 	"\x0fListRunsRequest\x12\x10\n" +
-	"\x03job\x18\x01 \x01(\tR\x03job\"6\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"k\n" +
 	"\x10ListRunsResponse\x12\"\n" +
-	"\x04runs\x18\x01 \x03(\v2\x0e.karasu.v1.RunR\x04runs\"\xa3\x03\n" +
+	"\x04runs\x18\x01 \x03(\v2\x0e.karasu.v1.RunR\x04runs\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\rR\x05total\x12\x1d\n" +
+	"\n" +
+	"known_jobs\x18\x03 \x03(\tR\tknownJobs\"7\n" +
+	"\x11DeleteRunsRequest\x12\x10\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\x12\x10\n" +
+	"\x03job\x18\x02 \x01(\tR\x03job\"J\n" +
+	"\x12DeleteRunsResponse\x12\x18\n" +
+	"\adeleted\x18\x01 \x01(\rR\adeleted\x12\x1a\n" +
+	"\bsearches\x18\x02 \x01(\rR\bsearches\"\xa3\x03\n" +
 	"\x0eSearchSettings\x12/\n" +
 	"\bworkload\x18\x01 \x01(\v2\x13.karasu.v1.WorkloadR\bworkload\x12%\n" +
 	"\x0etarget_seconds\x18\x02 \x01(\x01R\rtargetSeconds\x12\x1c\n" +
@@ -2615,7 +3009,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x06author\x18\x03 \x01(\tR\x06author\x12\x1a\n" +
 	"\bworkload\x18\x04 \x01(\tR\bworkload\x12\x14\n" +
 	"\x05topic\x18\x05 \x01(\tR\x05topic\x12\x14\n" +
-	"\x05share\x18\x06 \x01(\x01R\x05share\"\xb2\x02\n" +
+	"\x05share\x18\x06 \x01(\x01R\x05share\"\xc5\x03\n" +
 	"\n" +
 	"Suggestion\x125\n" +
 	"\n" +
@@ -2628,7 +3022,12 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\vstop_reason\x18\x06 \x01(\tR\n" +
 	"stopReason\x12+\n" +
 	"\aweights\x18\a \x03(\v2\x11.karasu.v1.WeightR\aweights\x12\"\n" +
-	"\fmilliseconds\x18\b \x01(\x01R\fmilliseconds\"\xa1\x02\n" +
+	"\fmilliseconds\x18\b \x01(\x01R\fmilliseconds\x122\n" +
+	"\trunner_up\x18\t \x01(\v2\x15.karasu.v1.PredictionR\brunnerUp\x12<\n" +
+	"\x0ewithout_others\x18\n" +
+	" \x01(\v2\x15.karasu.v1.PredictionR\rwithoutOthers\x12\x1f\n" +
+	"\vlevel_known\x18\v \x01(\bR\n" +
+	"levelKnown\"\xa1\x02\n" +
 	"\n" +
 	"SearchStep\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.karasu.v1.RunR\x03run\x12\x14\n" +
@@ -2644,7 +3043,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\t_cost_usdB\f\n" +
 	"\n" +
 	"_energy_whB\v\n" +
-	"\t_carbon_g\"\xdf\x02\n" +
+	"\t_carbon_g\"\x91\x03\n" +
 	"\vSearchState\x125\n" +
 	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\x12+\n" +
 	"\x05steps\x18\x02 \x03(\v2\x15.karasu.v1.SearchStepR\x05steps\x123\n" +
@@ -2655,25 +3054,34 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"candidates\x18\x06 \x01(\rR\n" +
 	"candidates\x12\x12\n" +
 	"\x04hint\x18\a \x01(\tR\x04hint\x12+\n" +
-	"\x05front\x18\b \x03(\v2\x15.karasu.v1.SearchStepR\x05front\"K\n" +
+	"\x05front\x18\b \x03(\v2\x15.karasu.v1.SearchStepR\x05front\x120\n" +
+	"\x06claims\x18\t \x03(\v2\x18.karasu.v1.ConfigurationR\x06claims\"K\n" +
 	"\x12StartSearchRequest\x125\n" +
 	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\"C\n" +
 	"\x13StartSearchResponse\x12,\n" +
-	"\x05state\x18\x01 \x01(\v2\x16.karasu.v1.SearchStateR\x05state\",\n" +
+	"\x05state\x18\x01 \x01(\v2\x16.karasu.v1.SearchStateR\x05state\"B\n" +
 	"\x18NextConfigurationRequest\x12\x10\n" +
-	"\x03job\x18\x01 \x01(\tR\x03job\"R\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
+	"\x05claim\x18\x02 \x01(\bR\x05claim\"R\n" +
 	"\x19NextConfigurationResponse\x125\n" +
 	"\n" +
 	"suggestion\x18\x01 \x01(\v2\x15.karasu.v1.SuggestionR\n" +
-	"suggestion\"\xd3\x01\n" +
+	"suggestion\"\xed\x01\n" +
 	"\x10ReportRunRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12>\n" +
 	"\rconfiguration\x18\x02 \x01(\v2\x18.karasu.v1.ConfigurationR\rconfiguration\x12'\n" +
 	"\x0fruntime_seconds\x18\x03 \x01(\x01R\x0eruntimeSeconds\x12,\n" +
 	"\aoutcome\x18\x04 \x01(\x0e2\x12.karasu.v1.OutcomeR\aoutcome\x12\x16\n" +
-	"\x06repeat\x18\x05 \x01(\bR\x06repeat\"A\n" +
+	"\x06repeat\x18\x05 \x01(\bR\x06repeat\x12\x18\n" +
+	"\aabandon\x18\x06 \x01(\bR\aabandon\"t\n" +
 	"\x11ReportRunResponse\x12,\n" +
-	"\x05state\x18\x01 \x01(\v2\x16.karasu.v1.SearchStateR\x05state\"$\n" +
+	"\x05state\x18\x01 \x01(\v2\x16.karasu.v1.SearchStateR\x05state\x121\n" +
+	"\bexpected\x18\x02 \x01(\v2\x15.karasu.v1.PredictionR\bexpected\"%\n" +
+	"\x11UndoReportRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\"d\n" +
+	"\x12UndoReportResponse\x12,\n" +
+	"\x05state\x18\x01 \x01(\v2\x16.karasu.v1.SearchStateR\x05state\x12 \n" +
+	"\x03run\x18\x02 \x01(\v2\x0e.karasu.v1.RunR\x03run\"$\n" +
 	"\x10GetSearchRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\"A\n" +
 	"\x11GetSearchResponse\x12,\n" +
@@ -2683,14 +3091,18 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\bsearches\x18\x01 \x03(\v2\x16.karasu.v1.SearchStateR\bsearches\"'\n" +
 	"\x13DeleteSearchRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\"\x16\n" +
-	"\x14DeleteSearchResponse\"I\n" +
+	"\x14DeleteSearchResponse\"}\n" +
 	"\x10RecommendRequest\x125\n" +
-	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\"\x8f\x01\n" +
+	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\x122\n" +
+	"\acurrent\x18\x02 \x01(\v2\x18.karasu.v1.ConfigurationR\acurrent\"\xe1\x01\n" +
 	"\x11RecommendResponse\x127\n" +
 	"\vpredictions\x18\x01 \x03(\v2\x15.karasu.v1.PredictionR\vpredictions\x12+\n" +
 	"\aweights\x18\x02 \x03(\v2\x11.karasu.v1.WeightR\aweights\x12\x14\n" +
-	"\x05basis\x18\x03 \x01(\tR\x05basis\"\x12\n" +
-	"\x10ListPeersRequest\"\xb8\x01\n" +
+	"\x05basis\x18\x03 \x01(\tR\x05basis\x12/\n" +
+	"\acurrent\x18\x04 \x01(\v2\x15.karasu.v1.PredictionR\acurrent\x12\x1f\n" +
+	"\vlevel_known\x18\x05 \x01(\bR\n" +
+	"levelKnown\"\x12\n" +
+	"\x10ListPeersRequest\"\x94\x02\n" +
 	"\x04Peer\x12\x17\n" +
 	"\apeer_id\x18\x01 \x01(\tR\x06peerId\x12\"\n" +
 	"\forganisation\x18\x02 \x01(\tR\forganisation\x12\x1c\n" +
@@ -2698,7 +3110,12 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\tconnected\x18\x04 \x01(\bR\tconnected\x12\x1d\n" +
 	"\n" +
 	"latency_ms\x18\x05 \x01(\x01R\tlatencyMs\x12\x18\n" +
-	"\arecords\x18\x06 \x01(\rR\arecords\":\n" +
+	"\arecords\x18\x06 \x01(\rR\arecords\x12\x1c\n" +
+	"\tbootstrap\x18\a \x01(\bR\tbootstrap\x12\x1d\n" +
+	"\n" +
+	"last_error\x18\b \x01(\tR\tlastError\x12\x1d\n" +
+	"\n" +
+	"via_others\x18\t \x01(\bR\tviaOthers\":\n" +
 	"\x11ListPeersResponse\x12%\n" +
 	"\x05peers\x18\x01 \x03(\v2\x0f.karasu.v1.PeerR\x05peers\"\x13\n" +
 	"\x11ListTopicsRequest\"\xbb\x01\n" +
@@ -2711,8 +3128,9 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\rorganisations\x18\x05 \x01(\rR\rorganisations\x12\x16\n" +
 	"\x06policy\x18\x06 \x01(\tR\x06policy\">\n" +
 	"\x12ListTopicsResponse\x12(\n" +
-	"\x06topics\x18\x01 \x03(\v2\x10.karasu.v1.TopicR\x06topics\"\x15\n" +
-	"\x13PreviewShareRequest\"\xca\x01\n" +
+	"\x06topics\x18\x01 \x03(\v2\x10.karasu.v1.TopicR\x06topics\"-\n" +
+	"\x13PreviewShareRequest\x12\x16\n" +
+	"\x06policy\x18\x01 \x01(\tR\x06policy\"\xca\x01\n" +
 	"\x0fPreviewedRecord\x12)\n" +
 	"\x06record\x18\x01 \x01(\v2\x11.karasu.v1.RecordR\x06record\x12/\n" +
 	"\asummary\x18\x02 \x01(\v2\x15.karasu.v1.RunSummaryR\asummary\x12-\n" +
@@ -2731,15 +3149,19 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"OUTCOME_OK\x10\x01\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x02\x12\x13\n" +
-	"\x0fOUTCOME_TIMEOUT\x10\x032\x84\b\n" +
+	"\x0fOUTCOME_TIMEOUT\x10\x032\x9e\t\n" +
 	"\rKarasuService\x12?\n" +
 	"\x06Status\x12\x18.karasu.v1.StatusRequest\x1a\x19.karasu.v1.StatusResponse\"\x00\x12K\n" +
 	"\n" +
 	"ImportRuns\x12\x1c.karasu.v1.ImportRunsRequest\x1a\x1d.karasu.v1.ImportRunsResponse\"\x00\x12E\n" +
-	"\bListRuns\x12\x1a.karasu.v1.ListRunsRequest\x1a\x1b.karasu.v1.ListRunsResponse\"\x00\x12N\n" +
+	"\bListRuns\x12\x1a.karasu.v1.ListRunsRequest\x1a\x1b.karasu.v1.ListRunsResponse\"\x00\x12K\n" +
+	"\n" +
+	"DeleteRuns\x12\x1c.karasu.v1.DeleteRunsRequest\x1a\x1d.karasu.v1.DeleteRunsResponse\"\x00\x12N\n" +
 	"\vStartSearch\x12\x1d.karasu.v1.StartSearchRequest\x1a\x1e.karasu.v1.StartSearchResponse\"\x00\x12`\n" +
 	"\x11NextConfiguration\x12#.karasu.v1.NextConfigurationRequest\x1a$.karasu.v1.NextConfigurationResponse\"\x00\x12H\n" +
-	"\tReportRun\x12\x1b.karasu.v1.ReportRunRequest\x1a\x1c.karasu.v1.ReportRunResponse\"\x00\x12H\n" +
+	"\tReportRun\x12\x1b.karasu.v1.ReportRunRequest\x1a\x1c.karasu.v1.ReportRunResponse\"\x00\x12K\n" +
+	"\n" +
+	"UndoReport\x12\x1c.karasu.v1.UndoReportRequest\x1a\x1d.karasu.v1.UndoReportResponse\"\x00\x12H\n" +
 	"\tGetSearch\x12\x1b.karasu.v1.GetSearchRequest\x1a\x1c.karasu.v1.GetSearchResponse\"\x00\x12Q\n" +
 	"\fListSearches\x12\x1e.karasu.v1.ListSearchesRequest\x1a\x1f.karasu.v1.ListSearchesResponse\"\x00\x12Q\n" +
 	"\fDeleteSearch\x12\x1e.karasu.v1.DeleteSearchRequest\x1a\x1f.karasu.v1.DeleteSearchResponse\"\x00\x12H\n" +
@@ -2762,7 +3184,7 @@ func file_karasu_v1_api_proto_rawDescGZIP() []byte {
 }
 
 var file_karasu_v1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_karasu_v1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_karasu_v1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_karasu_v1_api_proto_goTypes = []any{
 	(Outcome)(0),                      // 0: karasu.v1.Outcome
 	(*Workload)(nil),                  // 1: karasu.v1.Workload
@@ -2774,109 +3196,125 @@ var file_karasu_v1_api_proto_goTypes = []any{
 	(*ImportRunsResponse)(nil),        // 7: karasu.v1.ImportRunsResponse
 	(*ListRunsRequest)(nil),           // 8: karasu.v1.ListRunsRequest
 	(*ListRunsResponse)(nil),          // 9: karasu.v1.ListRunsResponse
-	(*SearchSettings)(nil),            // 10: karasu.v1.SearchSettings
-	(*Prediction)(nil),                // 11: karasu.v1.Prediction
-	(*Weight)(nil),                    // 12: karasu.v1.Weight
-	(*Suggestion)(nil),                // 13: karasu.v1.Suggestion
-	(*SearchStep)(nil),                // 14: karasu.v1.SearchStep
-	(*SearchState)(nil),               // 15: karasu.v1.SearchState
-	(*StartSearchRequest)(nil),        // 16: karasu.v1.StartSearchRequest
-	(*StartSearchResponse)(nil),       // 17: karasu.v1.StartSearchResponse
-	(*NextConfigurationRequest)(nil),  // 18: karasu.v1.NextConfigurationRequest
-	(*NextConfigurationResponse)(nil), // 19: karasu.v1.NextConfigurationResponse
-	(*ReportRunRequest)(nil),          // 20: karasu.v1.ReportRunRequest
-	(*ReportRunResponse)(nil),         // 21: karasu.v1.ReportRunResponse
-	(*GetSearchRequest)(nil),          // 22: karasu.v1.GetSearchRequest
-	(*GetSearchResponse)(nil),         // 23: karasu.v1.GetSearchResponse
-	(*ListSearchesRequest)(nil),       // 24: karasu.v1.ListSearchesRequest
-	(*ListSearchesResponse)(nil),      // 25: karasu.v1.ListSearchesResponse
-	(*DeleteSearchRequest)(nil),       // 26: karasu.v1.DeleteSearchRequest
-	(*DeleteSearchResponse)(nil),      // 27: karasu.v1.DeleteSearchResponse
-	(*RecommendRequest)(nil),          // 28: karasu.v1.RecommendRequest
-	(*RecommendResponse)(nil),         // 29: karasu.v1.RecommendResponse
-	(*ListPeersRequest)(nil),          // 30: karasu.v1.ListPeersRequest
-	(*Peer)(nil),                      // 31: karasu.v1.Peer
-	(*ListPeersResponse)(nil),         // 32: karasu.v1.ListPeersResponse
-	(*ListTopicsRequest)(nil),         // 33: karasu.v1.ListTopicsRequest
-	(*Topic)(nil),                     // 34: karasu.v1.Topic
-	(*ListTopicsResponse)(nil),        // 35: karasu.v1.ListTopicsResponse
-	(*PreviewShareRequest)(nil),       // 36: karasu.v1.PreviewShareRequest
-	(*PreviewedRecord)(nil),           // 37: karasu.v1.PreviewedRecord
-	(*WithheldWorkload)(nil),          // 38: karasu.v1.WithheldWorkload
-	(*PreviewShareResponse)(nil),      // 39: karasu.v1.PreviewShareResponse
-	(*ResourceMetrics)(nil),           // 40: karasu.v1.ResourceMetrics
-	(*Record)(nil),                    // 41: karasu.v1.Record
-	(*RunSummary)(nil),                // 42: karasu.v1.RunSummary
-	(*SupportModel)(nil),              // 43: karasu.v1.SupportModel
+	(*DeleteRunsRequest)(nil),         // 10: karasu.v1.DeleteRunsRequest
+	(*DeleteRunsResponse)(nil),        // 11: karasu.v1.DeleteRunsResponse
+	(*SearchSettings)(nil),            // 12: karasu.v1.SearchSettings
+	(*Prediction)(nil),                // 13: karasu.v1.Prediction
+	(*Weight)(nil),                    // 14: karasu.v1.Weight
+	(*Suggestion)(nil),                // 15: karasu.v1.Suggestion
+	(*SearchStep)(nil),                // 16: karasu.v1.SearchStep
+	(*SearchState)(nil),               // 17: karasu.v1.SearchState
+	(*StartSearchRequest)(nil),        // 18: karasu.v1.StartSearchRequest
+	(*StartSearchResponse)(nil),       // 19: karasu.v1.StartSearchResponse
+	(*NextConfigurationRequest)(nil),  // 20: karasu.v1.NextConfigurationRequest
+	(*NextConfigurationResponse)(nil), // 21: karasu.v1.NextConfigurationResponse
+	(*ReportRunRequest)(nil),          // 22: karasu.v1.ReportRunRequest
+	(*ReportRunResponse)(nil),         // 23: karasu.v1.ReportRunResponse
+	(*UndoReportRequest)(nil),         // 24: karasu.v1.UndoReportRequest
+	(*UndoReportResponse)(nil),        // 25: karasu.v1.UndoReportResponse
+	(*GetSearchRequest)(nil),          // 26: karasu.v1.GetSearchRequest
+	(*GetSearchResponse)(nil),         // 27: karasu.v1.GetSearchResponse
+	(*ListSearchesRequest)(nil),       // 28: karasu.v1.ListSearchesRequest
+	(*ListSearchesResponse)(nil),      // 29: karasu.v1.ListSearchesResponse
+	(*DeleteSearchRequest)(nil),       // 30: karasu.v1.DeleteSearchRequest
+	(*DeleteSearchResponse)(nil),      // 31: karasu.v1.DeleteSearchResponse
+	(*RecommendRequest)(nil),          // 32: karasu.v1.RecommendRequest
+	(*RecommendResponse)(nil),         // 33: karasu.v1.RecommendResponse
+	(*ListPeersRequest)(nil),          // 34: karasu.v1.ListPeersRequest
+	(*Peer)(nil),                      // 35: karasu.v1.Peer
+	(*ListPeersResponse)(nil),         // 36: karasu.v1.ListPeersResponse
+	(*ListTopicsRequest)(nil),         // 37: karasu.v1.ListTopicsRequest
+	(*Topic)(nil),                     // 38: karasu.v1.Topic
+	(*ListTopicsResponse)(nil),        // 39: karasu.v1.ListTopicsResponse
+	(*PreviewShareRequest)(nil),       // 40: karasu.v1.PreviewShareRequest
+	(*PreviewedRecord)(nil),           // 41: karasu.v1.PreviewedRecord
+	(*WithheldWorkload)(nil),          // 42: karasu.v1.WithheldWorkload
+	(*PreviewShareResponse)(nil),      // 43: karasu.v1.PreviewShareResponse
+	(*ResourceMetrics)(nil),           // 44: karasu.v1.ResourceMetrics
+	(*Record)(nil),                    // 45: karasu.v1.Record
+	(*RunSummary)(nil),                // 46: karasu.v1.RunSummary
+	(*SupportModel)(nil),              // 47: karasu.v1.SupportModel
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
 	1,  // 0: karasu.v1.Run.workload:type_name -> karasu.v1.Workload
 	2,  // 1: karasu.v1.Run.configuration:type_name -> karasu.v1.Configuration
 	0,  // 2: karasu.v1.Run.outcome:type_name -> karasu.v1.Outcome
-	40, // 3: karasu.v1.Run.metrics:type_name -> karasu.v1.ResourceMetrics
+	44, // 3: karasu.v1.Run.metrics:type_name -> karasu.v1.ResourceMetrics
 	3,  // 4: karasu.v1.ImportRunsRequest.runs:type_name -> karasu.v1.Run
 	3,  // 5: karasu.v1.ListRunsResponse.runs:type_name -> karasu.v1.Run
 	1,  // 6: karasu.v1.SearchSettings.workload:type_name -> karasu.v1.Workload
 	2,  // 7: karasu.v1.SearchSettings.configurations:type_name -> karasu.v1.Configuration
 	2,  // 8: karasu.v1.Prediction.configuration:type_name -> karasu.v1.Configuration
-	11, // 9: karasu.v1.Suggestion.prediction:type_name -> karasu.v1.Prediction
-	12, // 10: karasu.v1.Suggestion.weights:type_name -> karasu.v1.Weight
-	3,  // 11: karasu.v1.SearchStep.run:type_name -> karasu.v1.Run
-	10, // 12: karasu.v1.SearchState.settings:type_name -> karasu.v1.SearchSettings
-	14, // 13: karasu.v1.SearchState.steps:type_name -> karasu.v1.SearchStep
-	11, // 14: karasu.v1.SearchState.incumbent:type_name -> karasu.v1.Prediction
-	12, // 15: karasu.v1.SearchState.weights:type_name -> karasu.v1.Weight
-	13, // 16: karasu.v1.SearchState.next:type_name -> karasu.v1.Suggestion
-	14, // 17: karasu.v1.SearchState.front:type_name -> karasu.v1.SearchStep
-	10, // 18: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
-	15, // 19: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
-	13, // 20: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
-	2,  // 21: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
-	0,  // 22: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
-	15, // 23: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
-	15, // 24: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
-	15, // 25: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
-	10, // 26: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
-	11, // 27: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
-	12, // 28: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
-	31, // 29: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
-	34, // 30: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
-	41, // 31: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
-	42, // 32: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
-	43, // 33: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
-	37, // 34: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	38, // 35: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	4,  // 36: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 37: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 38: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	16, // 39: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	18, // 40: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	20, // 41: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	22, // 42: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	24, // 43: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	26, // 44: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	28, // 45: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	30, // 46: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	33, // 47: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	36, // 48: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	5,  // 49: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 50: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 51: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	17, // 52: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	19, // 53: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	21, // 54: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	23, // 55: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	25, // 56: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	27, // 57: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	29, // 58: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	32, // 59: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	35, // 60: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	39, // 61: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	49, // [49:62] is the sub-list for method output_type
-	36, // [36:49] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	13, // 9: karasu.v1.Suggestion.prediction:type_name -> karasu.v1.Prediction
+	14, // 10: karasu.v1.Suggestion.weights:type_name -> karasu.v1.Weight
+	13, // 11: karasu.v1.Suggestion.runner_up:type_name -> karasu.v1.Prediction
+	13, // 12: karasu.v1.Suggestion.without_others:type_name -> karasu.v1.Prediction
+	3,  // 13: karasu.v1.SearchStep.run:type_name -> karasu.v1.Run
+	12, // 14: karasu.v1.SearchState.settings:type_name -> karasu.v1.SearchSettings
+	16, // 15: karasu.v1.SearchState.steps:type_name -> karasu.v1.SearchStep
+	13, // 16: karasu.v1.SearchState.incumbent:type_name -> karasu.v1.Prediction
+	14, // 17: karasu.v1.SearchState.weights:type_name -> karasu.v1.Weight
+	15, // 18: karasu.v1.SearchState.next:type_name -> karasu.v1.Suggestion
+	16, // 19: karasu.v1.SearchState.front:type_name -> karasu.v1.SearchStep
+	2,  // 20: karasu.v1.SearchState.claims:type_name -> karasu.v1.Configuration
+	12, // 21: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
+	17, // 22: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
+	15, // 23: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
+	2,  // 24: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
+	0,  // 25: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
+	17, // 26: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
+	13, // 27: karasu.v1.ReportRunResponse.expected:type_name -> karasu.v1.Prediction
+	17, // 28: karasu.v1.UndoReportResponse.state:type_name -> karasu.v1.SearchState
+	3,  // 29: karasu.v1.UndoReportResponse.run:type_name -> karasu.v1.Run
+	17, // 30: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
+	17, // 31: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
+	12, // 32: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
+	2,  // 33: karasu.v1.RecommendRequest.current:type_name -> karasu.v1.Configuration
+	13, // 34: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
+	14, // 35: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
+	13, // 36: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
+	35, // 37: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
+	38, // 38: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
+	45, // 39: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
+	46, // 40: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
+	47, // 41: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
+	41, // 42: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	42, // 43: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	4,  // 44: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,  // 45: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,  // 46: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	10, // 47: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
+	18, // 48: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	20, // 49: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	22, // 50: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	24, // 51: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
+	26, // 52: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	28, // 53: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	30, // 54: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	32, // 55: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	34, // 56: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	37, // 57: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	40, // 58: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	5,  // 59: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 60: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 61: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 62: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	19, // 63: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 64: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 65: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 66: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 67: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 68: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 69: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 70: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	36, // 71: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	39, // 72: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	43, // 73: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	59, // [59:74] is the sub-list for method output_type
+	44, // [44:59] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }
@@ -2885,15 +3323,15 @@ func file_karasu_v1_api_proto_init() {
 		return
 	}
 	file_karasu_v1_record_proto_init()
-	file_karasu_v1_api_proto_msgTypes[10].OneofWrappers = []any{}
-	file_karasu_v1_api_proto_msgTypes[13].OneofWrappers = []any{}
+	file_karasu_v1_api_proto_msgTypes[12].OneofWrappers = []any{}
+	file_karasu_v1_api_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_karasu_v1_api_proto_rawDesc), len(file_karasu_v1_api_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   39,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

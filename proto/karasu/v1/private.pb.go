@@ -31,8 +31,10 @@ type Search struct {
 	Runs []*Run `protobuf:"bytes,2,rep,name=runs,proto3" json:"runs,omitempty"`
 	// Milliseconds since 1970 UTC.
 	CreatedUnixMillis float64 `protobuf:"fixed64,3,opt,name=created_unix_millis,json=createdUnixMillis,proto3" json:"created_unix_millis,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Configurations that somebody runs right now.
+	Claims        []*Configuration `protobuf:"bytes,4,rep,name=claims,proto3" json:"claims,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Search) Reset() {
@@ -86,15 +88,23 @@ func (x *Search) GetCreatedUnixMillis() float64 {
 	return 0
 }
 
+func (x *Search) GetClaims() []*Configuration {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
 var File_karasu_v1_private_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_private_proto_rawDesc = "" +
 	"\n" +
-	"\x17karasu/v1/private.proto\x12\tkarasu.v1\x1a\x13karasu/v1/api.proto\"\x93\x01\n" +
+	"\x17karasu/v1/private.proto\x12\tkarasu.v1\x1a\x13karasu/v1/api.proto\"\xc5\x01\n" +
 	"\x06Search\x125\n" +
 	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\x12\"\n" +
 	"\x04runs\x18\x02 \x03(\v2\x0e.karasu.v1.RunR\x04runs\x12.\n" +
-	"\x13created_unix_millis\x18\x03 \x01(\x01R\x11createdUnixMillisB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
+	"\x13created_unix_millis\x18\x03 \x01(\x01R\x11createdUnixMillis\x120\n" +
+	"\x06claims\x18\x04 \x03(\v2\x18.karasu.v1.ConfigurationR\x06claimsB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
 
 var (
 	file_karasu_v1_private_proto_rawDescOnce sync.Once
@@ -113,15 +123,17 @@ var file_karasu_v1_private_proto_goTypes = []any{
 	(*Search)(nil),         // 0: karasu.v1.Search
 	(*SearchSettings)(nil), // 1: karasu.v1.SearchSettings
 	(*Run)(nil),            // 2: karasu.v1.Run
+	(*Configuration)(nil),  // 3: karasu.v1.Configuration
 }
 var file_karasu_v1_private_proto_depIdxs = []int32{
 	1, // 0: karasu.v1.Search.settings:type_name -> karasu.v1.SearchSettings
 	2, // 1: karasu.v1.Search.runs:type_name -> karasu.v1.Run
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	3, // 2: karasu.v1.Search.claims:type_name -> karasu.v1.Configuration
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_private_proto_init() }

@@ -42,6 +42,9 @@ const (
 	KarasuServiceImportRunsProcedure = "/karasu.v1.KarasuService/ImportRuns"
 	// KarasuServiceListRunsProcedure is the fully-qualified name of the KarasuService's ListRuns RPC.
 	KarasuServiceListRunsProcedure = "/karasu.v1.KarasuService/ListRuns"
+	// KarasuServiceDeleteRunsProcedure is the fully-qualified name of the KarasuService's DeleteRuns
+	// RPC.
+	KarasuServiceDeleteRunsProcedure = "/karasu.v1.KarasuService/DeleteRuns"
 	// KarasuServiceStartSearchProcedure is the fully-qualified name of the KarasuService's StartSearch
 	// RPC.
 	KarasuServiceStartSearchProcedure = "/karasu.v1.KarasuService/StartSearch"
@@ -50,6 +53,9 @@ const (
 	KarasuServiceNextConfigurationProcedure = "/karasu.v1.KarasuService/NextConfiguration"
 	// KarasuServiceReportRunProcedure is the fully-qualified name of the KarasuService's ReportRun RPC.
 	KarasuServiceReportRunProcedure = "/karasu.v1.KarasuService/ReportRun"
+	// KarasuServiceUndoReportProcedure is the fully-qualified name of the KarasuService's UndoReport
+	// RPC.
+	KarasuServiceUndoReportProcedure = "/karasu.v1.KarasuService/UndoReport"
 	// KarasuServiceGetSearchProcedure is the fully-qualified name of the KarasuService's GetSearch RPC.
 	KarasuServiceGetSearchProcedure = "/karasu.v1.KarasuService/GetSearch"
 	// KarasuServiceListSearchesProcedure is the fully-qualified name of the KarasuService's
@@ -79,12 +85,17 @@ type KarasuServiceClient interface {
 	ImportRuns(context.Context, *connect.Request[v1.ImportRunsRequest]) (*connect.Response[v1.ImportRunsResponse], error)
 	// ListRuns lists stored runs, oldest first.
 	ListRuns(context.Context, *connect.Request[v1.ListRunsRequest]) (*connect.Response[v1.ListRunsResponse], error)
+	// DeleteRuns deletes stored runs, also from the searches that hold them. What is
+	// shared follows.
+	DeleteRuns(context.Context, *connect.Request[v1.DeleteRunsRequest]) (*connect.Response[v1.DeleteRunsResponse], error)
 	// StartSearch begins a search for a job's configuration.
 	StartSearch(context.Context, *connect.Request[v1.StartSearchRequest]) (*connect.Response[v1.StartSearchResponse], error)
 	// NextConfiguration says which configuration to try next, and why.
 	NextConfiguration(context.Context, *connect.Request[v1.NextConfigurationRequest]) (*connect.Response[v1.NextConfigurationResponse], error)
 	// ReportRun records the outcome of a profiling run.
 	ReportRun(context.Context, *connect.Request[v1.ReportRunRequest]) (*connect.Response[v1.ReportRunResponse], error)
+	// UndoReport takes back the run that was reported last, and deletes it.
+	UndoReport(context.Context, *connect.Request[v1.UndoReportRequest]) (*connect.Response[v1.UndoReportResponse], error)
 	// GetSearch says how a search stands.
 	GetSearch(context.Context, *connect.Request[v1.GetSearchRequest]) (*connect.Response[v1.GetSearchResponse], error)
 	// ListSearches lists searches by name of job.
@@ -130,6 +141,12 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(karasuServiceMethods.ByName("ListRuns")),
 			connect.WithClientOptions(opts...),
 		),
+		deleteRuns: connect.NewClient[v1.DeleteRunsRequest, v1.DeleteRunsResponse](
+			httpClient,
+			baseURL+KarasuServiceDeleteRunsProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("DeleteRuns")),
+			connect.WithClientOptions(opts...),
+		),
 		startSearch: connect.NewClient[v1.StartSearchRequest, v1.StartSearchResponse](
 			httpClient,
 			baseURL+KarasuServiceStartSearchProcedure,
@@ -146,6 +163,12 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			httpClient,
 			baseURL+KarasuServiceReportRunProcedure,
 			connect.WithSchema(karasuServiceMethods.ByName("ReportRun")),
+			connect.WithClientOptions(opts...),
+		),
+		undoReport: connect.NewClient[v1.UndoReportRequest, v1.UndoReportResponse](
+			httpClient,
+			baseURL+KarasuServiceUndoReportProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("UndoReport")),
 			connect.WithClientOptions(opts...),
 		),
 		getSearch: connect.NewClient[v1.GetSearchRequest, v1.GetSearchResponse](
@@ -198,9 +221,11 @@ type karasuServiceClient struct {
 	status            *connect.Client[v1.StatusRequest, v1.StatusResponse]
 	importRuns        *connect.Client[v1.ImportRunsRequest, v1.ImportRunsResponse]
 	listRuns          *connect.Client[v1.ListRunsRequest, v1.ListRunsResponse]
+	deleteRuns        *connect.Client[v1.DeleteRunsRequest, v1.DeleteRunsResponse]
 	startSearch       *connect.Client[v1.StartSearchRequest, v1.StartSearchResponse]
 	nextConfiguration *connect.Client[v1.NextConfigurationRequest, v1.NextConfigurationResponse]
 	reportRun         *connect.Client[v1.ReportRunRequest, v1.ReportRunResponse]
+	undoReport        *connect.Client[v1.UndoReportRequest, v1.UndoReportResponse]
 	getSearch         *connect.Client[v1.GetSearchRequest, v1.GetSearchResponse]
 	listSearches      *connect.Client[v1.ListSearchesRequest, v1.ListSearchesResponse]
 	deleteSearch      *connect.Client[v1.DeleteSearchRequest, v1.DeleteSearchResponse]
@@ -225,6 +250,11 @@ func (c *karasuServiceClient) ListRuns(ctx context.Context, req *connect.Request
 	return c.listRuns.CallUnary(ctx, req)
 }
 
+// DeleteRuns calls karasu.v1.KarasuService.DeleteRuns.
+func (c *karasuServiceClient) DeleteRuns(ctx context.Context, req *connect.Request[v1.DeleteRunsRequest]) (*connect.Response[v1.DeleteRunsResponse], error) {
+	return c.deleteRuns.CallUnary(ctx, req)
+}
+
 // StartSearch calls karasu.v1.KarasuService.StartSearch.
 func (c *karasuServiceClient) StartSearch(ctx context.Context, req *connect.Request[v1.StartSearchRequest]) (*connect.Response[v1.StartSearchResponse], error) {
 	return c.startSearch.CallUnary(ctx, req)
@@ -238,6 +268,11 @@ func (c *karasuServiceClient) NextConfiguration(ctx context.Context, req *connec
 // ReportRun calls karasu.v1.KarasuService.ReportRun.
 func (c *karasuServiceClient) ReportRun(ctx context.Context, req *connect.Request[v1.ReportRunRequest]) (*connect.Response[v1.ReportRunResponse], error) {
 	return c.reportRun.CallUnary(ctx, req)
+}
+
+// UndoReport calls karasu.v1.KarasuService.UndoReport.
+func (c *karasuServiceClient) UndoReport(ctx context.Context, req *connect.Request[v1.UndoReportRequest]) (*connect.Response[v1.UndoReportResponse], error) {
+	return c.undoReport.CallUnary(ctx, req)
 }
 
 // GetSearch calls karasu.v1.KarasuService.GetSearch.
@@ -284,12 +319,17 @@ type KarasuServiceHandler interface {
 	ImportRuns(context.Context, *connect.Request[v1.ImportRunsRequest]) (*connect.Response[v1.ImportRunsResponse], error)
 	// ListRuns lists stored runs, oldest first.
 	ListRuns(context.Context, *connect.Request[v1.ListRunsRequest]) (*connect.Response[v1.ListRunsResponse], error)
+	// DeleteRuns deletes stored runs, also from the searches that hold them. What is
+	// shared follows.
+	DeleteRuns(context.Context, *connect.Request[v1.DeleteRunsRequest]) (*connect.Response[v1.DeleteRunsResponse], error)
 	// StartSearch begins a search for a job's configuration.
 	StartSearch(context.Context, *connect.Request[v1.StartSearchRequest]) (*connect.Response[v1.StartSearchResponse], error)
 	// NextConfiguration says which configuration to try next, and why.
 	NextConfiguration(context.Context, *connect.Request[v1.NextConfigurationRequest]) (*connect.Response[v1.NextConfigurationResponse], error)
 	// ReportRun records the outcome of a profiling run.
 	ReportRun(context.Context, *connect.Request[v1.ReportRunRequest]) (*connect.Response[v1.ReportRunResponse], error)
+	// UndoReport takes back the run that was reported last, and deletes it.
+	UndoReport(context.Context, *connect.Request[v1.UndoReportRequest]) (*connect.Response[v1.UndoReportResponse], error)
 	// GetSearch says how a search stands.
 	GetSearch(context.Context, *connect.Request[v1.GetSearchRequest]) (*connect.Response[v1.GetSearchResponse], error)
 	// ListSearches lists searches by name of job.
@@ -331,6 +371,12 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(karasuServiceMethods.ByName("ListRuns")),
 		connect.WithHandlerOptions(opts...),
 	)
+	karasuServiceDeleteRunsHandler := connect.NewUnaryHandler(
+		KarasuServiceDeleteRunsProcedure,
+		svc.DeleteRuns,
+		connect.WithSchema(karasuServiceMethods.ByName("DeleteRuns")),
+		connect.WithHandlerOptions(opts...),
+	)
 	karasuServiceStartSearchHandler := connect.NewUnaryHandler(
 		KarasuServiceStartSearchProcedure,
 		svc.StartSearch,
@@ -347,6 +393,12 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 		KarasuServiceReportRunProcedure,
 		svc.ReportRun,
 		connect.WithSchema(karasuServiceMethods.ByName("ReportRun")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceUndoReportHandler := connect.NewUnaryHandler(
+		KarasuServiceUndoReportProcedure,
+		svc.UndoReport,
+		connect.WithSchema(karasuServiceMethods.ByName("UndoReport")),
 		connect.WithHandlerOptions(opts...),
 	)
 	karasuServiceGetSearchHandler := connect.NewUnaryHandler(
@@ -399,12 +451,16 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 			karasuServiceImportRunsHandler.ServeHTTP(w, r)
 		case KarasuServiceListRunsProcedure:
 			karasuServiceListRunsHandler.ServeHTTP(w, r)
+		case KarasuServiceDeleteRunsProcedure:
+			karasuServiceDeleteRunsHandler.ServeHTTP(w, r)
 		case KarasuServiceStartSearchProcedure:
 			karasuServiceStartSearchHandler.ServeHTTP(w, r)
 		case KarasuServiceNextConfigurationProcedure:
 			karasuServiceNextConfigurationHandler.ServeHTTP(w, r)
 		case KarasuServiceReportRunProcedure:
 			karasuServiceReportRunHandler.ServeHTTP(w, r)
+		case KarasuServiceUndoReportProcedure:
+			karasuServiceUndoReportHandler.ServeHTTP(w, r)
 		case KarasuServiceGetSearchProcedure:
 			karasuServiceGetSearchHandler.ServeHTTP(w, r)
 		case KarasuServiceListSearchesProcedure:
@@ -440,6 +496,10 @@ func (UnimplementedKarasuServiceHandler) ListRuns(context.Context, *connect.Requ
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ListRuns is not implemented"))
 }
 
+func (UnimplementedKarasuServiceHandler) DeleteRuns(context.Context, *connect.Request[v1.DeleteRunsRequest]) (*connect.Response[v1.DeleteRunsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.DeleteRuns is not implemented"))
+}
+
 func (UnimplementedKarasuServiceHandler) StartSearch(context.Context, *connect.Request[v1.StartSearchRequest]) (*connect.Response[v1.StartSearchResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.StartSearch is not implemented"))
 }
@@ -450,6 +510,10 @@ func (UnimplementedKarasuServiceHandler) NextConfiguration(context.Context, *con
 
 func (UnimplementedKarasuServiceHandler) ReportRun(context.Context, *connect.Request[v1.ReportRunRequest]) (*connect.Response[v1.ReportRunResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ReportRun is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) UndoReport(context.Context, *connect.Request[v1.UndoReportRequest]) (*connect.Response[v1.UndoReportResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.UndoReport is not implemented"))
 }
 
 func (UnimplementedKarasuServiceHandler) GetSearch(context.Context, *connect.Request[v1.GetSearchRequest]) (*connect.Response[v1.GetSearchResponse], error) {
