@@ -65,8 +65,9 @@ type space struct {
 	// x is points x d, centred.
 	x [][]float64
 	// cliffs has one centred step function a quantile of memory for data: 1 below
-	// it, minus the mean over the candidates. Quantiles x points.
-	cliffs [][]float64
+	// it, minus the mean over the candidates. Quantiles x points. supportCliffs are
+	// those of hypotheses with a support.
+	cliffs, supportCliffs [][]float64
 }
 
 // newSpace takes n >= 1 candidates and further points, all with as many features.
@@ -96,20 +97,35 @@ func newSpace(p *Params, candidates, outside []Point) (*space, error) {
 	for i, q := range all {
 		memory[i] = q.memoryGiB(p.CliffReserveGiB)
 	}
-	sorted := slices.Sorted(slices.Values(memory[:s.n]))
-	for _, quantile := range p.CliffQuantiles {
+	steps := func(quantiles []float64) [][]float64 {
+		return stepFunctions(memory, s.n, quantiles)
+	}
+	s.cliffs = steps(p.CliffQuantiles)
+	s.supportCliffs = s.cliffs
+	if p.SupportCliffQuantiles != nil {
+		s.supportCliffs = steps(p.SupportCliffQuantiles)
+	}
+	return s, nil
+}
+
+// stepFunctions returns, for each quantile of the memory of the first n points, 1
+// where a point has less and 0 elsewhere, minus the mean over the n. Quantiles x points.
+func stepFunctions(memory []float64, n int, quantiles []float64) [][]float64 {
+	sorted := slices.Sorted(slices.Values(memory[:n]))
+	var all [][]float64
+	for _, quantile := range quantiles {
 		theta := linearQuantile(sorted, quantile)
-		h := make([]float64, len(all))
+		h := make([]float64, len(memory))
 		for i, m := range memory {
 			// Boundaries fall on candidates, so equality must survive rounding.
 			if m < theta*(1-1e-12) {
 				h[i] = 1
 			}
 		}
-		floats.AddConst(-stat.Mean(h[:s.n], nil), h)
-		s.cliffs = append(s.cliffs, h)
+		floats.AddConst(-stat.Mean(h[:n], nil), h)
+		all = append(all, h)
 	}
-	return s, nil
+	return all
 }
 
 // linearQuantile interpolates between order statistics of sorted values, n >= 1

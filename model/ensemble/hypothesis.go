@@ -38,8 +38,11 @@ func (e *Ensemble) build(c *Config) error {
 		if m <= 0 {
 			return
 		}
-		share := e.params.CliffShare
-		if len(e.s.cliffs) == 0 {
+		share, cliffs := e.params.CliffShare, e.s.cliffs
+		if origin != nil {
+			cliffs = e.s.supportCliffs
+		}
+		if len(cliffs) == 0 {
 			share = 0
 		}
 		if share < 1 {
@@ -47,9 +50,9 @@ func (e *Ensemble) build(c *Config) error {
 			mass = append(mass, m*(1-share))
 		}
 		if share > 0 {
-			for _, h := range e.s.cliffs {
+			for _, h := range cliffs {
 				e.hypotheses = append(e.hypotheses, e.newHypothesis(c, q, h, origin))
-				mass = append(mass, m*share/float64(len(e.s.cliffs)))
+				mass = append(mass, m*share/float64(len(cliffs)))
 			}
 		}
 	}

@@ -54,6 +54,9 @@ type Params struct {
 	// CliffQuantiles of the cluster's memory for data, over the candidates, are where
 	// a cliff may be.
 	CliffQuantiles []float64
+	// SupportCliffQuantiles are the same for hypotheses that a support stands behind;
+	// nil takes CliffQuantiles.
+	SupportCliffQuantiles []float64
 	// CliffMean and CliffSD are of a cliff's height in nats.
 	CliffMean, CliffSD float64
 	// CliffShare is the part of every hypothesis' mass that goes to its copies
@@ -147,6 +150,8 @@ func Default() Params {
 	// factor of 2 to 7 below the boundary, so the height is wider than in Base.
 	p.CliffReserveGiB = 1
 	p.CliffQuantiles = []float64{.1, .2, .3, .4, .5, .6, .7, .8, .9}
+	// A support's shape has most boundaries in it, so fewer are enough beside it.
+	p.SupportCliffQuantiles = []float64{.25, .5, .75, .9}
 	p.CliffMean, p.CliffSD = .6, .8
 
 	// With boundaries and slopes in the solo hypotheses, wrong supports are found
