@@ -83,6 +83,41 @@ func TestPolicyOffRetracts(t *testing.T) {
 	eventually(t, "the reader has nothing usable left", func() bool { return usable() == 0 })
 }
 
+// TestDeletedRunsAreWithdrawn: what was shared follows the private runs.
+func TestDeletedRunsAreWithdrawn(t *testing.T) {
+	app := startNode(t, "acme", nil, node.Options{})
+	if _, _, err := app.ImportRuns(t.Context(), pagerankRuns()); err != nil {
+		t.Fatal(err)
+	}
+	usable := func() int {
+		records, err := app.Commons().All(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(records)
+	}
+	eventually(t, "summary and model are shared", func() bool { return usable() == 2 })
+	if _, _, err := app.DeleteRuns(t.Context(), []string{pagerankRuns()[0].ID()}, ""); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "both are withdrawn, two runs being too few", func() bool { return usable() == 0 })
+	if runs, _, err := app.DeleteRuns(t.Context(), nil, " Weekly "); runs != 0 || err != nil {
+		t.Errorf("%d runs of a job of another name deleted (%v)", runs, err)
+	}
+	if runs, _, err := app.DeleteRuns(t.Context(), nil, " weekly"); runs != 2 || err != nil {
+		t.Errorf("%d runs of the job deleted (%v), want 2", runs, err)
+	}
+	for _, wrong := range [][]string{nil, {"12345678"}} {
+		job := ""
+		if wrong != nil {
+			job = "weekly"
+		}
+		if _, _, err := app.DeleteRuns(t.Context(), wrong, job); !errors.Is(err, model.ErrInvalid) {
+			t.Errorf("IDs %v and job %q: error %v", wrong, job, err)
+		}
+	}
+}
+
 // TestPreviewIsWhatLeaves compares the preview before anything left with what a peer
 // receives.
 func TestPreviewIsWhatLeaves(t *testing.T) {

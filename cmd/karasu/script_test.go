@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -22,6 +23,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("KARASU_UPDATE") != "", // what cmp compares with
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("KARASU_HOME", e.WorkDir+"/k")
 			return nil

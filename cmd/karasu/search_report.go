@@ -11,12 +11,13 @@ import (
 
 type searchReportCmd struct {
 	jobFlag
-	Config  configFlag `help:"What ran, such as 8xm4.xlarge." placeholder:"NODESxMACHINE" required:""`
+	Config  configFlag `help:"What ran, such as 8xm4.xlarge." placeholder:"NODESxMACHINE"`
 	Runtime *duration  `help:"How long it took: 13m20s, 800s or 800." placeholder:"TIME"`
 	Failed  bool       `help:"It ended without a result." xor:"outcome"`
 	Timeout bool       `help:"It was stopped for its runtime, by default that of the target." xor:"outcome"`
 	Abandon bool       `help:"It did not run: give up the claim of search next --claim." xor:"outcome"`
 	Repeat  bool       `help:"Accept a configuration that was reported before."`
+	Undo    bool       `help:"Take back the run that was reported last, also from your runs."`
 	jsonFlag
 }
 
@@ -26,11 +27,18 @@ func (searchReportCmd) Help() string {
 
   karasu search report --job nightly-pagerank --config 8xm4.xlarge --runtime 13m20s
   karasu search report --job nightly-pagerank --config 2xc4.large --failed
-  karasu search report --job nightly-pagerank --config 4xc4.large --timeout --runtime 30m`
+  karasu search report --job nightly-pagerank --config 4xc4.large --timeout --runtime 30m
+  karasu search report --job nightly-pagerank --undo`
 }
 
 // Run reports a run and prints what follows from it.
 func (c searchReportCmd) Run(a *app) error {
+	switch {
+	case c.Undo:
+		return c.undo(a)
+	case c.Config.MachineType == "":
+		return usagef("--config is missing: what ran, such as 8xm4.xlarge")
+	}
 	req := &karasuv1.ReportRunRequest{
 		Job: c.Job, Configuration: c.Config.message(), RuntimeSeconds: c.Runtime.seconds(),
 		Outcome: karasuv1.Outcome_OUTCOME_OK, Repeat: c.Repeat, Abandon: c.Abandon,
@@ -53,6 +61,9 @@ func (c searchReportCmd) Run(a *app) error {
 		return err
 	}
 	s := res.Msg.GetState()
+	if req.GetOutcome() == karasuv1.Outcome_OUTCOME_OK {
+		a.noteSurprise(c.Job, res.Msg.GetExpected(), req.GetRuntimeSeconds())
+	}
 	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		if !c.Abandon {
 			printLastStep(w, s)

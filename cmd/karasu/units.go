@@ -115,9 +115,12 @@ func outcome(o karasuv1.Outcome) string {
 func number(n uint32) string { return humanize.Comma(int64(n)) }
 
 // counted is "1 run", "2 runs".
-func counted[N int | uint32](n N, one string) string {
+func counted[N int | uint32](n N, one string) string { return plural(n, one, one+"s") }
+
+// plural is "1 search", "2 searches".
+func plural[N int | uint32](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return humanize.Comma(int64(n)) + " " + one + "s"
+	return humanize.Comma(int64(n)) + " " + many
 }

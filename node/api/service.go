@@ -69,7 +69,7 @@ func codeOf(err error) connect.Code {
 		{advisor.ErrExists, connect.CodeAlreadyExists},
 		{advisor.ErrRepeated, connect.CodeAlreadyExists},
 		{advisor.ErrNothingToUndo, connect.CodeFailedPrecondition},
-		{private.ErrNotFound, connect.CodeNotFound},
+		{private.ErrNoRun, connect.CodeNotFound},
 		{model.ErrInvalid, connect.CodeInvalidArgument},
 		{catalog.ErrUnknownMachineType, connect.CodeInvalidArgument},
 		{catalog.ErrUnknownInfrastructure, connect.CodeInvalidArgument},
