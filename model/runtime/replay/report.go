@@ -17,12 +17,21 @@ type Report struct {
 	// Coverage80 is the share of all held-out runs that lie in the default's 80%
 	// interval.
 	Coverage80 float64 `json:"coverage80"`
+	// Calibration says how often runs stay below the default's quantiles: what a
+	// deadline is kept with, against what was stated.
+	Calibration []Calibration `json:"calibration"`
 	// PretrainSeconds is the longest time that the default took to fit a whole table,
 	// FinetuneMS the mean time to condition it on six runs of a context and to predict.
 	PretrainSeconds float64 `json:"pretrain_seconds"`
 	FinetuneMS      float64 `json:"finetune_ms"`
 	WallSeconds     float64 `json:"wall_seconds"`
 	Seed            uint64  `json:"seed"`
+}
+
+// Calibration compares a stated probability with the share of runs.
+type Calibration struct {
+	Probability float64 `json:"probability"`
+	Share       float64 `json:"share"`
 }
 
 // Row is one model on one job, split and number of runs. Errors are in percent and
@@ -67,6 +76,7 @@ func report(c *Config, tasks []*task) *Report {
 		}
 	}
 	var covered, runs int
+	var counts below
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		row.fill(groups[i])
@@ -74,11 +84,17 @@ func report(c *Config, tasks []*task) *Report {
 			for _, s := range groups[i] {
 				covered += s.covered
 				runs += s.runs
+				for k, n := range s.below {
+					counts[k] += n
+				}
 			}
 		}
 	}
 	if runs > 0 {
 		r.Coverage80 = float64(covered) / float64(runs)
+		for k, n := range counts {
+			r.Calibration = append(r.Calibration, Calibration{Probabilities[k], float64(n) / float64(runs)})
+		}
 	}
 	slices.SortStableFunc(r.Rows, func(a, b Row) int {
 		return cmp.Or(
@@ -115,7 +131,12 @@ func (r *Report) WriteTable(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "80%% intervals hold %.1f%% of runs; fit %.2f s, conditioning %.2f ms; %.0f s in all\n",
+	for _, c := range r.Calibration {
+		if _, err := fmt.Fprintf(w, "stated %.0f%%: %.1f%% of runs; ", 100*c.Probability, 100*c.Share); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n80%% intervals hold %.1f%% of runs; fit %.2f s, conditioning %.2f ms; %.0f s in all\n",
 		100*r.Coverage80, r.PretrainSeconds, r.FinetuneMS, r.WallSeconds)
 	return err
 }

@@ -21,10 +21,17 @@ type key struct {
 	n                           int
 }
 
+// Probabilities at which the default's quantiles are compared with what happened.
+var Probabilities = [...]float64{.05, .1, .5, .8, .9, .95}
+
+// below counts runs that are at most the quantile of each probability.
+type below [len(Probabilities)]int
+
 // sums are errors of one draw.
 type sums struct {
 	relative, absolute float64
 	covered, runs      int
+	below              below
 }
 
 // means are errors of one target, every draw counting alike, or of one split.
@@ -32,6 +39,7 @@ type means struct {
 	relative, absolute float64
 	draws              int
 	covered, runs      int
+	below              below
 }
 
 func (m *means) add(s sums) {
@@ -40,15 +48,38 @@ func (m *means) add(s sums) {
 	m.draws++
 	m.covered += s.covered
 	m.runs += s.runs
+	for i, n := range s.below {
+		m.below[i] += n
+	}
 }
 
-func (s *sums) add(d predict.Distribution, low, high, seconds float64) {
-	e := math.Abs(d.Median() - seconds)
+// forecast is a prediction with its quantiles, in seconds.
+type forecast struct {
+	median, low, high float64
+	quantiles         [len(Probabilities)]float64
+}
+
+func newForecast(d predict.Distribution) forecast {
+	f := forecast{median: d.Median()}
+	f.low, f.high = d.Interval(.8)
+	for i, p := range Probabilities {
+		f.quantiles[i] = d.Quantile(p)
+	}
+	return f
+}
+
+func (s *sums) add(f *forecast, seconds float64) {
+	e := math.Abs(f.median - seconds)
 	s.relative += e / seconds
 	s.absolute += e
 	s.runs++
-	if low <= seconds && seconds <= high {
+	if f.low <= seconds && seconds <= f.high {
 		s.covered++
+	}
+	for i, q := range f.quantiles {
+		if seconds <= q {
+			s.below[i]++
+		}
 	}
 }
 
@@ -169,23 +200,19 @@ func (c *Config) random(place ...any) *rand.Rand {
 // predictAll adds the errors of a predictor on runs. A model that cannot say
 // anything without runs, or with so few, makes no result.
 func predictAll(s *sums, p predict.Predictor, runs []predict.Observation) error {
-	type cached struct {
-		d         predict.Distribution
-		low, high float64
-	}
-	at := map[int]cached{}
+	at := map[int]*forecast{}
 	for _, r := range runs {
-		c, ok := at[r.ScaleOut]
-		if !ok {
+		f := at[r.ScaleOut]
+		if f == nil {
 			d, err := p.Predict(r.ScaleOut)
 			if err != nil {
 				return err
 			}
-			c.d = d
-			c.low, c.high = d.Interval(.8)
-			at[r.ScaleOut] = c
+			v := newForecast(d)
+			f = &v
+			at[r.ScaleOut] = f
 		}
-		s.add(c.d, c.low, c.high, r.RuntimeSeconds)
+		s.add(f, r.RuntimeSeconds)
 	}
 	return nil
 }
