@@ -65,13 +65,21 @@ type Resources struct {
 	MemoryGiB float64
 }
 
-// Validate checks that both are positive and of a size that exists.
+// Bounds of a node's resources: a thousandth of a core or of a GiB is less than any
+// container is given, and ratios of what lies within stay far from overflow.
+const (
+	minResource  = 1.0 / 1024
+	maxVCPUs     = 1 << 16
+	maxMemoryGiB = 1 << 20
+)
+
+// Validate checks that both are of a size that exists.
 func (r Resources) Validate() error {
-	if !(r.VCPUs > 0 && r.VCPUs <= 1<<16) {
-		return invalid("vCPUs", "must be between 0 and 65536: %g", r.VCPUs)
+	if !(r.VCPUs >= minResource && r.VCPUs <= maxVCPUs) {
+		return invalid("vCPUs", "must be between 1/1024 and %d: %g", maxVCPUs, r.VCPUs)
 	}
-	if !(r.MemoryGiB > 0 && r.MemoryGiB <= 1<<20) {
-		return invalid("memory", "must be between 0 and 1048576 GiB: %g", r.MemoryGiB)
+	if !(r.MemoryGiB >= minResource && r.MemoryGiB <= maxMemoryGiB) {
+		return invalid("memory", "must be between 1/1024 and %d GiB: %g", maxMemoryGiB, r.MemoryGiB)
 	}
 	return nil
 }

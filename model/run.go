@@ -42,8 +42,12 @@ func ParseOutcome(s string) (Outcome, error) {
 	return 0, invalid("outcome", "must be ok, failed or timeout: %q", clip(s))
 }
 
-// MaxRuntime bounds a run's wall time: ten years.
-const MaxRuntime = 10 * 365 * 24 * time.Hour
+// Bounds of a run's wall time: a job that a cluster is chosen for takes at least a
+// millisecond, and nobody waits ten years for it.
+const (
+	MinRuntime = time.Millisecond
+	MaxRuntime = 10 * 365 * 24 * time.Hour
+)
 
 // Run is one execution of a workload on a configuration.
 type Run struct {
@@ -85,13 +89,15 @@ func (r Run) Validate() error {
 	return r.Metrics.Validate()
 }
 
-// ValidateSeconds checks a positive, finite time of at most [MaxRuntime].
+// ValidateSeconds checks a finite time from [MinRuntime] to [MaxRuntime].
 func ValidateSeconds(field string, s float64) error {
 	switch {
 	case math.IsNaN(s) || math.IsInf(s, 0):
 		return invalid(field, "is not a finite number: %g s", s)
 	case s <= 0:
 		return invalid(field, "must be above zero: %g s", s)
+	case s < MinRuntime.Seconds():
+		return invalid(field, "is below a millisecond: %g s", s)
 	case s > MaxRuntime.Seconds():
 		return invalid(field, "is above ten years: %g s", s)
 	}

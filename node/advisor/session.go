@@ -34,7 +34,7 @@ func (a *Advisor) Start(ctx context.Context, settings *karasuv1.SearchSettings) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, err := a.load(ctx, w.Job); err == nil {
-		return nil, fmt.Errorf("%w: %q; go on with `karasu search next --job %s` or remove it with `karasu search delete`", ErrExists, w.Job, w.Job)
+		return nil, fmt.Errorf("%w: %q; go on with `karasu search next --job %s` or remove it with `karasu search delete --job %s`", ErrExists, w.Job, shellWord(w.Job), shellWord(w.Job))
 	} else if !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}

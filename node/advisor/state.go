@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/karasu-project/karasu/model"
@@ -35,6 +36,8 @@ func (a *Advisor) state(ctx context.Context, t *task) (*karasuv1.SearchState, er
 	state.Next.Milliseconds = float64(took.Microseconds()) / 1e3
 	if e.Incumbent >= 0 {
 		state.Incumbent = prediction(p, e, e.Incumbent)
+	} else if len(steps) > 0 && steps[len(steps)-1].Best != nil && state.Hint == "" {
+		state.Hint = "there are valid runs, but the runs of one configuration disagree so much that none counts as an answer; repeat the best one"
 	}
 	return state, a.compare(t, p, e, state.Next)
 }
@@ -225,9 +228,19 @@ func levelKnown(t *task, p *search.Problem) bool {
 
 func ptr[T any](v T) *T { return &v }
 
+// shellWord quotes a name so that a command it stands in can be pasted.
+func shellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+", r))
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
 // seconds prints a runtime for people.
 func seconds(s float64) string {
-	d := time.Duration(s * float64(time.Second))
+	d := time.Duration(min(s, 10*model.MaxRuntime.Seconds()) * float64(time.Second))
 	if d >= 10*time.Second {
 		return d.Round(time.Second).String()
 	}

@@ -57,6 +57,11 @@ func (m *Evidence) Evaluate(p *Problem, observed []Observation) (*Evaluation, er
 	}
 	config := m.config(s)
 	conditioned, release, err := m.cache.conditioned(m.params, config, s.history.points)
+	if err != nil && len(config.Supports) > 0 {
+		// No record of a peer may stop a search, whatever is in it.
+		config = m.withoutBroken(config)
+		conditioned, release, err = m.cache.conditioned(m.params, config, s.history.points)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("evidence ensemble: %w", err)
 	}
@@ -119,6 +124,20 @@ func (m *Evidence) config(s *state) *ensembleConfig {
 		}
 	}
 	return c
+}
+
+// withoutBroken leaves out the supports with which no ensemble can be built.
+func (m *Evidence) withoutBroken(c *ensembleConfig) *ensembleConfig {
+	out := &ensembleConfig{Config: c.Config}
+	out.Supports = nil
+	for i, t := range c.Supports {
+		alone := c.Config
+		alone.Supports = []ensemble.Trace{t}
+		if _, err := ensemble.New(m.params, alone); err == nil {
+			out.Supports, out.supports = append(out.Supports, t), append(out.supports, c.supports[i])
+		}
+	}
+	return out
 }
 
 func ensemblePoint(c model.Configuration, r model.Resources) ensemble.Point {
@@ -244,17 +263,18 @@ func shares(m *ensemble.Mixture, supports int, usable []int) []Weight {
 			of[usable[t]] += w / float64(len(m.Origin[h]))
 		}
 	}
-	out := []Weight{{Support: -1, Share: own}}
+	out := []Weight{{Support: -1, Share: min(own, 1)}}
 	for i, w := range of {
 		if w > 0 {
-			out = append(out, Weight{Support: i, Share: w})
+			out = append(out, Weight{Support: i, Share: min(w, 1)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Weight) int { return cmp.Compare(b.Share, a.Share) })
 	return out
 }
 
-// maxLogSeconds keeps exp() of a prediction finite, far beyond model.MaxRuntime.
-const maxLogSeconds = 600
-
-func seconds(log float64) float64 { return math.Exp(min(max(log, -maxLogSeconds), maxLogSeconds)) }
+// seconds is exp() of a log runtime, kept within a tenth of the shortest and ten
+// times the longest runtime that a run may have.
+func seconds(log float64) float64 {
+	return math.Exp(min(max(log, math.Log(model.MinRuntime.Seconds()/10)), math.Log(10*model.MaxRuntime.Seconds())))
+}

@@ -137,7 +137,7 @@ func TestHistoryBoundsOutliers(t *testing.T) {
 		n := rapid.IntRange(3, len(c)).Draw(t, "n")
 		var obs []Observation
 		for i := range n {
-			obs = append(obs, ran(c[i], math.Exp(rapid.Float64Range(-10, 19).Draw(t, "y")), model.OK))
+			obs = append(obs, ran(c[i], math.Exp(rapid.Float64Range(-6, 19).Draw(t, "y")), model.OK))
 		}
 		h, err := newHistory(&Problem{Candidates: c}, obs)
 		if err != nil {

@@ -143,7 +143,7 @@ func TestMethodsUntilExhausted(t *testing.T) {
 			sign := rapid.SampledFrom([]float64{1, -1}).Draw(rt, "sign")
 			p.Supports = append(p.Supports, supportOf(c, spark, i, 2, sign))
 		}
-		level := rapid.SampledFrom([]float64{1e-3, 100, 1e6}).Draw(rt, "level")
+		level := rapid.SampledFrom([]float64{0.1, 100, 1e6}).Draw(rt, "level")
 		for _, m := range methods {
 			var observed []Observation
 			for range len(c) + 1 {
