@@ -175,7 +175,7 @@ func printMeans(w *bytes.Buffer, searches []demo.Search) {
 	for i := range demo.DefaultSteps {
 		t.add(fmt.Sprint(i+1), fmt.Sprintf("%.3f", meanRatio(searches, "network", i)), fmt.Sprintf("%.3f", meanRatio(searches, "solo", i)))
 	}
-	fmt.Fprintf(w, "Best cost so far over the best there is, mean of %d workloads (no valid run yet counts %.0f):\n\n", len(searches)/2, notYet)
+	fmt.Fprintf(w, "Best cost so far over the best there is, mean of %d workloads (no valid run yet, and anything worse, counts %.0f):\n\n", len(searches)/2, notYet)
 	t.print(w, "")
 }
 
@@ -186,10 +186,9 @@ func meanRatio(searches []demo.Search, mode string, i int) float64 {
 			continue
 		}
 		n++
+		sum += notYet
 		if v := s.BestOverOptimum[min(i, len(s.BestOverOptimum)-1)]; v != nil {
-			sum += *v
-		} else {
-			sum += notYet
+			sum += math.Min(*v, notYet) - notYet
 		}
 	}
 	return sum / float64(max(n, 1))
