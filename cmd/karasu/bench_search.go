@@ -25,8 +25,20 @@ type benchSearchCmd struct {
 // Help implements kong's interface for examples.
 func (benchSearchCmd) Help() string {
 	return `Every workload of the table is searched at five runtime targets, with noise on what is
-seen, knowing traces of other workloads as the scenario says. The figures are the best
-valid objective so far over the best there is.
+seen, knowing traces of other workloads as the scenario says. A workload takes part if it
+completed on at least five configurations.
+
+Scenarios:
+
+  solo         nothing is known
+  A3, A-all    three, or all, traces (of at most ten runs) of the same framework and
+               algorithm on other data
+  A-full       the whole history of every such workload
+  B3, C3       three traces of the same framework only, or of neither
+  real1, full  one trace, or the whole history, of every other workload
+  hard1        real1 without the same framework and algorithm
+  A3-adv30, real1-adv30   with 30% of the traces permuted or turned upside down
+  mis30, mis100           A3 with 30% or all of the traces mislabelled
 
 Examples:
 
@@ -50,8 +62,43 @@ func (c benchSearchCmd) Run(a *app) error {
 	if c.JSON {
 		return writeJSON(a.stdout, report)
 	}
-	return report.WriteTable(a.stdout)
+	if err := report.WriteTable(a.stdout); err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(a.stdout, benchLegend, savings(report))
+	return err
 }
+
+// benchLegend explains the columns of the table.
+const benchLegend = `
+n=1..10  best valid objective so far over the best there is, mean after n runs (nothing valid counts 3)
+found@3  share of searches with a valid run among the first three
+AUC      mean of (that ratio - 1) over n = 1..10: lower is better; ± is between seed sets
+to 10%   runs until within 10% of the best (11: never)
+spent    objective summed over ten runs, in units of the best
+stop, at runs and ratio where the stop rule ends the search
+worst    largest AUC of one workload above its own solo search
+`
+
+// savings says in words what knowing others saved.
+func savings(r *replay.Report) string {
+	var b strings.Builder
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		solo := r.Row(row.Method, "solo")
+		if solo == nil || row == solo {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s, %s: within 10%% of the best after %.1f runs instead of %.1f; ten runs cost %.1f times the best instead of %.1f.",
+			row.Method, row.Scenario, row.RunsTo10Pct, solo.RunsTo10Pct, last(row.Spent), last(solo.Spent))
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func last(v []float64) float64 { return v[len(v)-1] }
 
 func (c benchSearchCmd) config(a *app) (replay.Config, error) {
 	if c.Seeds < 1 {
