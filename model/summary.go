@@ -42,9 +42,10 @@ type Point struct {
 const (
 	maxLogDeviation = 12
 	maxRunCount     = 1_000_000
-	// e^25 s is 2,300 years.
-	maxLevel = 25
 )
+
+// MaxLevel bounds the size of a summary's level: e^25 s is 2,300 years.
+const MaxLevel = 25
 
 // Observed says whether the point carries a runtime.
 func (p Point) Observed() bool { return p.OK+p.Timeout > 0 }
@@ -63,8 +64,8 @@ func (s Summary) Validate() error {
 	if len(s.Points) == 0 || len(s.Points) > MaxPoints {
 		return invalid("configurations", "must be between 1 and %d: %d", MaxPoints, len(s.Points))
 	}
-	if !(math.Abs(s.Level) <= maxLevel) {
-		return invalid("level", "must be within ±%d: %g", maxLevel, s.Level)
+	if !(math.Abs(s.Level) <= MaxLevel) {
+		return invalid("level", "must be within ±%d: %g", MaxLevel, s.Level)
 	}
 	if !(s.NoiseScale >= 0 && s.NoiseScale <= 10) {
 		return invalid("noise scale", "must be between 0 and 10: %g", s.NoiseScale)

@@ -1,7 +1,10 @@
 package share
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -23,70 +26,96 @@ type Draft struct {
 	Model   *karasuv1.SupportModel
 }
 
-// Withheld is a workload of which nothing leaves.
+// Withheld is a workload of which nothing leaves, or less than the policy allows.
 type Withheld struct {
 	Workload model.Workload
 	Reason   string
+	// Err is why it could not be made ready; nil where the policy keeps it.
+	Err error
 }
 
 // Prepare applies the policy to all runs of the organisation. Both results are in
-// the order of the workloads. It depends on nothing but its arguments.
-func Prepare(runs []model.Run, policy Policy, p Pseudonymizer, lookup MachineLookup) ([]Draft, []Withheld, error) {
+// the order of the workloads. It depends on nothing but its arguments. Each workload
+// stands for itself: one that cannot leave keeps no other from leaving.
+func Prepare(runs []model.Run, policy Policy, p Pseudonymizer, lookup MachineLookup) ([]Draft, []Withheld) {
 	var drafts []Draft
 	var withheld []Withheld
 	for _, g := range GroupRuns(runs) {
 		mode := policy.ModeFor(g.Workload.Topic())
 		if mode == Off {
-			withheld = append(withheld, Withheld{g.Workload, "the policy for its topic is off"})
+			withheld = append(withheld, Withheld{Workload: g.Workload, Reason: "the policy for its topic is off"})
 			continue
 		}
 		summary, ok := Summarize(g, p, lookup)
 		if n := observedRuns(summary); !ok || n < policy.MinimumRuns {
 			reason := fmt.Sprintf("%d runs with a runtime on known machine types; the policy asks for %d", n, policy.MinimumRuns)
-			withheld = append(withheld, Withheld{g.Workload, reason})
+			withheld = append(withheld, Withheld{Workload: g.Workload, Reason: reason})
 			continue
 		}
 		made, err := draft(summary, mode, policy, p)
 		if err != nil {
-			return nil, nil, fmt.Errorf("prepare what workload %s shares: %w", summary.Pseudonym, err)
+			withheld = append(withheld, unfit(g.Workload, err))
 		}
 		drafts = append(drafts, made...)
 	}
-	return drafts, withheld, nil
+	return drafts, withheld
 }
 
+// unfit withholds a workload for an error.
+func unfit(w model.Workload, err error) Withheld {
+	return Withheld{Workload: w, Reason: err.Error(), Err: err}
+}
+
+// draft returns what can leave of a workload. An error says what cannot.
 func draft(s model.Summary, mode Mode, policy Policy, p Pseudonymizer) ([]Draft, error) {
 	addNoise(&s, p, policy.noiseScale())
 	if policy.Epsilon > 0 {
-		for i := range s.Points {
-			s.Points[i].Metrics = model.Metrics{}
-		}
+		dropMetrics(&s)
 	}
-	if !policy.Absolute {
+	fit(&s)
+	// A level that no node would accept stays here; the shape is as good as ever.
+	if !policy.Absolute || !(math.Abs(s.Level) <= model.MaxLevel) {
 		s.Absolute, s.Level = false, 0
 	}
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("its summary would be refused: %w", err)
+	}
 	var out []Draft
+	var errs []error
 	if mode.summaries() {
-		body := commons.EncodeSummary(s)
-		d := Draft{Topic: s.Topic, Kind: karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY, Key: s.Pseudonym + "/summary", Summary: body}
-		if err := d.encode(body); err != nil {
-			return nil, err
+		d := Draft{Topic: s.Topic, Kind: karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY, Key: commons.SummaryKey(s.Pseudonym), Summary: commons.EncodeSummary(s)}
+		if err := d.encode(d.Summary); err != nil {
+			errs = append(errs, fmt.Errorf("its summary cannot be encoded: %w", err))
+		} else {
+			out = append(out, d)
 		}
-		out = append(out, d)
 	}
 	if mode.models() && distinctObserved(s) >= DefaultMinimumRuns {
-		weights, err := gp.TrainSupport(s.Points)
+		d, err := draftModel(s)
 		if err != nil {
-			return nil, err
+			errs = append(errs, fmt.Errorf("its model cannot be made: %w", err))
+		} else {
+			out = append(out, d)
 		}
-		body := commons.EncodeModel(s.Pseudonym, s.InputSizeLog2, weights)
-		d := Draft{Topic: s.Topic, Kind: karasuv1.RecordKind_RECORD_KIND_SUPPORT_MODEL, Key: s.Pseudonym + "/model", Model: body}
-		if err := d.encode(body); err != nil {
-			return nil, err
-		}
-		out = append(out, d)
 	}
-	return out, nil
+	return out, errors.Join(errs...)
+}
+
+func draftModel(s model.Summary) (Draft, error) {
+	weights, err := gp.TrainSupport(s.Points)
+	if err != nil {
+		return Draft{}, err
+	}
+	d := Draft{
+		Topic: s.Topic, Kind: karasuv1.RecordKind_RECORD_KIND_SUPPORT_MODEL, Key: commons.ModelKey(s.Pseudonym),
+		Model: commons.EncodeModel(s.Pseudonym, s.InputSizeLog2, weights),
+	}
+	return d, d.encode(d.Model)
+}
+
+// pseudonym of the draft's workload.
+func (d *Draft) pseudonym() string {
+	return cmp.Or(d.Summary.GetWorkload(), d.Model.GetWorkload())
 }
 
 func (d *Draft) encode(m proto.Message) (err error) {

@@ -45,10 +45,7 @@ func TestPrepareModes(t *testing.T) {
 			if c.override != "" {
 				policy.Overrides = []share.Override{{Match: func(t model.Topic) bool { return t.Framework == "spark" }, Mode: c.override}}
 			}
-			drafts, withheld, err := share.Prepare(c.runs, policy, pseudonyms, machines)
-			if err != nil {
-				t.Fatal(err)
-			}
+			drafts, withheld := share.Prepare(c.runs, policy, pseudonyms, machines)
 			var kinds []karasuv1.RecordKind
 			for _, d := range drafts {
 				kinds = append(kinds, d.Kind)
@@ -66,10 +63,7 @@ func TestPrepareModes(t *testing.T) {
 func TestNothingPrivateIsPrepared(t *testing.T) {
 	policy := share.DefaultPolicy()
 	policy.Absolute = true
-	drafts, _, err := share.Prepare(threeRuns(), policy, pseudonyms, machines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	drafts, _ := share.Prepare(threeRuns(), policy, pseudonyms, machines)
 	for _, d := range drafts {
 		for _, secret := range []string{"nightly", "revenue", "s3:", "acme", "customers", "rack7", "secret-host"} {
 			if bytes.Contains(d.Body, []byte(secret)) || strings.Contains(d.Key, secret) {
@@ -83,10 +77,7 @@ func TestLevelLeavesOnlyByChoice(t *testing.T) {
 	for _, absolute := range []bool{false, true} {
 		policy := share.DefaultPolicy()
 		policy.Absolute = absolute
-		drafts, _, err := share.Prepare(threeRuns(), policy, pseudonyms, machines)
-		if err != nil {
-			t.Fatal(err)
-		}
+		drafts, _ := share.Prepare(threeRuns(), policy, pseudonyms, machines)
 		if got := drafts[0].Summary.Level != nil; got != absolute {
 			t.Errorf("absolute_runtimes = %t: level present is %t", absolute, got)
 		}
@@ -96,15 +87,12 @@ func TestLevelLeavesOnlyByChoice(t *testing.T) {
 func TestNoise(t *testing.T) {
 	policy := share.DefaultPolicy()
 	policy.Epsilon = 0.5
-	first, _, err := share.Prepare(threeRuns(), policy, pseudonyms, machines)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, _, _ := share.Prepare(threeRuns(), policy, pseudonyms, machines)
+	first, _ := share.Prepare(threeRuns(), policy, pseudonyms, machines)
+	again, _ := share.Prepare(threeRuns(), policy, pseudonyms, machines)
 	if !bytes.Equal(first[0].Body, again[0].Body) {
 		t.Error("noise is drawn anew for the same runs: it would average away")
 	}
-	clean, _, _ := share.Prepare(threeRuns(), share.DefaultPolicy(), pseudonyms, machines)
+	clean, _ := share.Prepare(threeRuns(), share.DefaultPolicy(), pseudonyms, machines)
 	if proto.Equal(first[0].Summary, clean[0].Summary) {
 		t.Error("no noise was added")
 	}
@@ -122,10 +110,7 @@ func TestNoiseHasTheStatedScale(t *testing.T) {
 	for i := range 400 {
 		runs = append(runs, run("m4.large", i+1, 100, model.OK))
 	}
-	drafts, _, err := share.Prepare(runs, policy, pseudonyms, machines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	drafts, _ := share.Prepare(runs, policy, pseudonyms, machines)
 	sum := 0.0
 	for _, c := range drafts[0].Summary.Configurations {
 		sum += math.Abs(c.LogRuntime)

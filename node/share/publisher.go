@@ -2,8 +2,13 @@ package share
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,8 +48,12 @@ type Publisher struct {
 	// Publish stores own records in the commons and gossips them.
 	Publish func(ctx context.Context, records []*commons.Record) error
 	Now     func() time.Time
+	// Logger is told what cannot be shared; nil is silence.
+	Logger *slog.Logger
 
 	mu sync.Mutex
+	// said has what was logged of each workload at the last refresh.
+	said map[string]string
 }
 
 // Preview is what leaves now, and what does not.
@@ -67,14 +76,12 @@ type PreviewedRecord struct {
 func (p *Publisher) Preview(runs []model.Run) (*Preview, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	drafts, withheld, err := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
-	if err != nil {
-		return nil, err
-	}
+	drafts, withheld := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
 	current, err := p.current()
 	if err != nil {
 		return nil, err
 	}
+	workloads := p.workloads(runs)
 	out := &Preview{Withheld: withheld}
 	for _, d := range drafts {
 		if r, ok := current[slot{d.Topic, d.Key}]; ok && bytes.Equal(r.Body, d.Body) {
@@ -83,7 +90,8 @@ func (p *Publisher) Preview(runs []model.Run) (*Preview, error) {
 		}
 		r, err := p.sign(d)
 		if err != nil {
-			return nil, err
+			out.Withheld = append(out.Withheld, unfit(workloads[d.pseudonym()], err))
+			continue
 		}
 		out.Records = append(out.Records, PreviewedRecord{Draft: d, Record: r, Wire: wireOf(r)})
 	}
@@ -91,50 +99,100 @@ func (p *Publisher) Preview(runs []model.Run) (*Preview, error) {
 }
 
 // Refresh makes the commons hold what the policy lets out for these runs: it
-// publishes what changed, renews what grows old and retracts what may no longer be
-// shared. It returns the number of records signed.
+// retracts what may no longer be shared, then publishes what changed and renews what
+// grows old. It returns the number of records signed. What cannot be shared is logged
+// and keeps nothing else from it; the error is about records that were to be published.
 func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	drafts, _, err := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
-	if err != nil {
-		return 0, err
-	}
 	current, err := p.current()
 	if err != nil {
 		return 0, err
 	}
-	var records []*commons.Record
-	sign := func(d Draft) error {
-		r, err := p.sign(d)
-		records = append(records, r)
-		return err
-	}
+	drafts, withheld := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
+	wanted := make(map[slot]bool, len(drafts))
 	for _, d := range drafts {
-		s := slot{d.Topic, d.Key}
-		r, exists := current[s]
-		delete(current, s)
+		wanted[slot{d.Topic, d.Key}] = true
+	}
+	retracted, err := p.retract(ctx, current, wanted)
+	errs := []error{err}
+
+	var records []*commons.Record
+	workloads := p.workloads(runs)
+	for _, d := range drafts {
+		r, exists := current[slot{d.Topic, d.Key}]
 		if exists && bytes.Equal(r.Body, d.Body) && !p.old(r) {
 			continue
 		}
-		if err := sign(d); err != nil {
-			return 0, err
+		signed, err := p.sign(d)
+		if err != nil {
+			withheld = append(withheld, unfit(workloads[d.pseudonym()], err))
+			continue
+		}
+		records = append(records, signed)
+	}
+	p.report(ctx, withheld)
+	if len(records) > 0 {
+		errs = append(errs, p.Publish(ctx, records))
+	}
+	return retracted + len(records), errors.Join(errs...)
+}
+
+// retract withdraws the current records that are not wanted, in order, before and
+// apart from all else: nothing must keep a withdrawal from leaving.
+func (p *Publisher) retract(ctx context.Context, current map[slot]*commons.Record, wanted map[slot]bool) (int, error) {
+	var records []*commons.Record
+	var errs []error
+	for _, s := range slices.SortedFunc(maps.Keys(current), slot.compare) {
+		if wanted[s] {
+			continue
+		}
+		r, err := p.sign(Draft{Topic: s.topic, Key: s.key, Kind: karasuv1.RecordKind_RECORD_KIND_RETRACTION})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("retract %s: %w", s.key, err))
+			continue
+		}
+		records = append(records, r)
+	}
+	if len(records) > 0 {
+		errs = append(errs, p.Publish(ctx, records))
+	}
+	return len(records), errors.Join(errs...)
+}
+
+// workloads finds a workload by its pseudonym.
+func (p *Publisher) workloads(runs []model.Run) map[string]model.Workload {
+	out := make(map[string]model.Workload)
+	for _, r := range runs {
+		out[p.Pseudonyms.Workload(r.Workload)] = r.Workload
+	}
+	return out
+}
+
+// report logs what cannot be shared, each time for another reason once. Names of jobs
+// are for the preview.
+func (p *Publisher) report(ctx context.Context, withheld []Withheld) {
+	said := make(map[string]string)
+	for _, w := range withheld {
+		if w.Err == nil {
+			continue
+		}
+		who := p.Pseudonyms.Workload(w.Workload)
+		said[who] = w.Reason
+		if p.Logger != nil && p.said[who] != w.Reason {
+			p.Logger.ErrorContext(ctx, "workload cannot be shared; karasu share preview names it", "workload", who, "topic", w.Workload.Topic().String(), "error", w.Err)
 		}
 	}
-	for s := range current {
-		if err := sign(Draft{Topic: s.topic, Key: s.key, Kind: karasuv1.RecordKind_RECORD_KIND_RETRACTION}); err != nil {
-			return 0, err
-		}
-	}
-	if len(records) == 0 {
-		return 0, nil
-	}
-	return len(records), p.Publish(ctx, records)
+	p.said = said
 }
 
 type slot struct {
 	topic model.Topic
 	key   string
+}
+
+func (s slot) compare(o slot) int {
+	return cmp.Or(cmp.Compare(s.topic.String(), o.topic.String()), cmp.Compare(s.key, o.key))
 }
 
 // current returns the own records that count, by where they stand.

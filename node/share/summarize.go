@@ -118,15 +118,16 @@ func Summarize(g Group, p Pseudonymizer, lookup MachineLookup) (s model.Summary,
 	if len(s.Points) == 0 {
 		return s, false
 	}
-	slices.SortFunc(s.Points, func(a, b model.Point) int {
-		return cmp.Or(cmp.Compare(a.Configuration.MachineType, b.Configuration.MachineType),
-			cmp.Compare(a.Configuration.ScaleOut, b.Configuration.ScaleOut))
-	})
-	if len(s.Points) > model.MaxPoints {
-		s.Points = s.Points[:model.MaxPoints]
-	}
+	slices.SortFunc(s.Points, byName)
+	keepMost(&s, func(i int, _ model.Point) bool { return i < model.MaxPoints })
 	center(&s)
 	return s, true
+}
+
+// byName orders points by machine type and scale-out.
+func byName(a, b model.Point) int {
+	return cmp.Or(cmp.Compare(a.Configuration.MachineType, b.Configuration.MachineType),
+		cmp.Compare(a.Configuration.ScaleOut, b.Configuration.ScaleOut))
 }
 
 func point(c model.Configuration, r model.Resources, runs []model.Run) model.Point {

@@ -1,0 +1,213 @@
+package share_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/node/share"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/commons"
+)
+
+// published is a publisher over a real commons, and what it published in order.
+type published struct {
+	*share.Publisher
+	db      *commons.DB
+	records []*commons.Record
+	log     bytes.Buffer
+	fail    error
+}
+
+func newPublisher(t *testing.T) *published {
+	t.Helper()
+	db, err := commons.OpenDB(t.TempDir(), commons.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &published{db: db}
+	p.Publisher = &share.Publisher{
+		Key: key, Organisation: "acme", Policy: share.DefaultPolicy(), Pseudonyms: pseudonyms, Lookup: machines, Commons: db,
+		Logger: slog.New(slog.NewTextHandler(&p.log, nil)), Now: time.Now,
+		Publish: func(ctx context.Context, records []*commons.Record) error {
+			if p.fail != nil {
+				return p.fail
+			}
+			p.records = append(p.records, records...)
+			_, err := db.PutAll(ctx, records, true)
+			return err
+		},
+	}
+	return p
+}
+
+func (p *published) refresh(t *testing.T, runs []model.Run) []*commons.Record {
+	t.Helper()
+	p.records = nil
+	if _, err := p.Refresh(t.Context(), runs); err != nil {
+		t.Fatal(err)
+	}
+	return p.records
+}
+
+// ofJob gives runs another job.
+func ofJob(job string, runs []model.Run) []model.Run {
+	for i := range runs {
+		runs[i].Workload.Job = job
+	}
+	return runs
+}
+
+// odd knows one more machine type, which has no CPU.
+func odd(infrastructure, name string) (model.Resources, bool, bool) {
+	if name == "broken" {
+		return model.Resources{}, true, true
+	}
+	return machines(infrastructure, name)
+}
+
+// TestOneBadWorkload: it keeps neither others nor retractions from leaving.
+func TestOneBadWorkload(t *testing.T) {
+	p := newPublisher(t)
+	p.Lookup = odd
+	good, old := ofJob("good", threeRuns()), ofJob("old", threeRuns())
+	bad := ofJob("bad", []model.Run{run("broken", 2, 100, model.OK), run("broken", 3, 80, model.OK), run("broken", 4, 70, model.OK)})
+	if n := len(p.refresh(t, old)); n != 2 {
+		t.Fatalf("%d records at first, want 2", n)
+	}
+	records := p.refresh(t, append(bad, good...))
+	var kinds []karasuv1.RecordKind
+	for _, r := range records {
+		kinds = append(kinds, r.Kind)
+	}
+	want := "[RECORD_KIND_RETRACTION RECORD_KIND_RETRACTION RECORD_KIND_RUN_SUMMARY RECORD_KIND_SUPPORT_MODEL]"
+	if got := fmt.Sprint(kinds); got != want {
+		t.Errorf("published %s, want %s", got, want)
+	}
+	if records[0].Key >= records[1].Key {
+		t.Errorf("retractions of %s and %s are out of order", records[0].Key, records[1].Key)
+	}
+	preview, err := p.Preview(append(bad, good...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(preview.Records) != 2 || len(preview.Withheld) != 1 || preview.Withheld[0].Workload.Job != "bad" || !strings.Contains(preview.Withheld[0].Reason, "vCPUs") {
+		t.Errorf("preview has %d records and withholds %+v", len(preview.Records), preview.Withheld)
+	}
+	p.refresh(t, append(bad, good...))
+	if n := strings.Count(p.log.String(), "cannot be shared"); n != 1 {
+		t.Errorf("logged %d times, want once:\n%s", n, p.log.String())
+	}
+	if strings.Contains(p.log.String(), "bad") {
+		t.Errorf("the log names the job:\n%s", p.log.String())
+	}
+}
+
+// TestUnsignedIsWithheld: what cannot be signed is withheld, and not retracted.
+func TestUnsignedIsWithheld(t *testing.T) {
+	p := newPublisher(t)
+	p.refresh(t, threeRuns())
+	p.Organisation = "ac\u202eme"
+	more := append(threeRuns(), run("m4.large", 3, 500, model.OK))
+	if records := p.refresh(t, more); len(records) != 0 {
+		t.Errorf("published %d records", len(records))
+	}
+	preview, err := p.Preview(more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(preview.Withheld) != 2 || preview.Withheld[0].Workload.Job != "nightly-revenue" {
+		t.Errorf("withheld %+v, want summary and model", preview.Withheld)
+	}
+}
+
+func TestRetractionsLeaveAlone(t *testing.T) {
+	p := newPublisher(t)
+	p.refresh(t, threeRuns())
+	calls := 0
+	p.Publish = func(context.Context, []*commons.Record) error {
+		calls++
+		return errors.New("no")
+	}
+	n, err := p.Refresh(t.Context(), ofJob("other", threeRuns()))
+	if err == nil || n != 4 || calls != 2 {
+		t.Errorf("%d records in %d calls, error %v; want 4 in 2 and both errors", n, calls, err)
+	}
+}
+
+// TestLargeWorkload: a workload with very many configurations leaves without metrics
+// and, where that does not do, with those that have most runs.
+func TestLargeWorkload(t *testing.T) {
+	used := &model.Percentiles{P10: 0.1, P50: 0.5, P90: 0.9}
+	for _, c := range []struct {
+		name string
+		n    int
+		want int
+	}{{"without metrics", 2000, 2000}, {"cut", 6000, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPublisher(t)
+			p.Policy.Mode = share.Summaries
+			var runs []model.Run
+			for i := range c.n {
+				r := run("rack7-secret-host", i+1, 100+float64(i), model.OK)
+				r.Metrics = model.Metrics{CPU: used, Memory: used, Disk: used, Network: used}
+				runs = append(runs, r)
+			}
+			last := c.n - 1
+			runs = append(runs, runs[last])
+			records := p.refresh(t, runs)
+			if len(records) != 1 {
+				t.Fatalf("%d records, want 1", len(records))
+			}
+			s, err := commons.DecodeSummary(records[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(s.Points); c.want > 0 && n != c.want || c.want == 0 && (n < 3000 || len(records[0].Envelope) < commons.MaxEnvelope-2048) {
+				t.Errorf("%d configurations in %d bytes", n, len(records[0].Envelope))
+			}
+			most := 0
+			for _, pt := range s.Points {
+				if pt.OK == 2 {
+					most = pt.Configuration.ScaleOut
+				}
+				if pt.Metrics != (model.Metrics{}) {
+					t.Fatal("metrics left")
+				}
+			}
+			if most != c.n {
+				t.Errorf("the configuration with most runs is %d nodes, want %d", most, c.n)
+			}
+		})
+	}
+}
+
+func TestLevelOutOfRangeStays(t *testing.T) {
+	p := newPublisher(t)
+	p.Policy.Absolute = true
+	records := p.refresh(t, []model.Run{run("m4.large", 2, 1e-12, model.OK), run("m4.large", 3, 2e-12, model.OK), run("m4.large", 4, 3e-12, model.OK)})
+	if len(records) != 2 {
+		t.Fatalf("%d records, want summary and model", len(records))
+	}
+	if s, err := commons.DecodeSummary(records[0]); err != nil || s.Absolute {
+		t.Errorf("level %g left, error %v", s.Level, err)
+	}
+}
