@@ -30,6 +30,9 @@ const (
 	renewInterval = time.Hour
 	// sweepInterval is how often expired records are deleted.
 	sweepInterval = time.Hour
+	// shareRetry is how soon a failed refresh is tried again; each further failure
+	// doubles it, up to renewInterval.
+	shareRetry = 30 * time.Second
 	// joinWait bounds how long a question waits for peers to answer.
 	joinWait = 3 * time.Second
 )
@@ -123,7 +126,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	a.publisher = &share.Publisher{
 		Key: key, Organisation: config.Organisation, Policy: policy,
 		Pseudonyms: share.NewPseudonymizer(secret), Lookup: lookup,
-		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now,
+		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now, Logger: a.logger,
 	}
 	a.advisor, err = advisor.New(advisor.Options{
 		Organisation: config.Organisation, Self: self, Runs: a.private, Commons: a.commons,
@@ -239,12 +242,20 @@ func (a *App) shareLoop(ctx context.Context) {
 	defer unsubscribe()
 	renew := time.NewTicker(renewInterval)
 	defer renew.Stop()
-	for {
-		a.complain(ctx, "share", a.refresh(ctx))
+	for failures := 0; ; {
+		err := a.refresh(ctx)
+		a.complain(ctx, "share", err)
+		var retry <-chan time.Time
+		if failures++; err == nil {
+			failures = 0
+		} else {
+			retry = time.After(retryDelay(failures))
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-renew.C:
+		case <-retry:
 		case <-changed:
 			select {
 			case <-ctx.Done():
@@ -253,6 +264,11 @@ func (a *App) shareLoop(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// retryDelay is how long to wait after so many failures in a row.
+func retryDelay(failures int) time.Duration {
+	return min(shareRetry<<min(failures-1, 16), renewInterval)
 }
 
 func (a *App) refresh(ctx context.Context) error {

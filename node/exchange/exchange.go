@@ -172,50 +172,64 @@ func (e *Exchange) Publish(ctx context.Context, r *commons.Record) error {
 	return e.PublishAll(ctx, []*commons.Record{r})
 }
 
-// PublishAll is [Exchange.Publish] for many records, with few waits for the disk.
-// A record that would be refused keeps all from being stored; an outdated one does
-// not keep the others from being published.
+// PublishAll is [Exchange.Publish] for many records, with few waits for the disk. A
+// record that is refused or outdated keeps no other from being published; the error
+// names each.
 func (e *Exchange) PublishAll(ctx context.Context, records []*commons.Record) error {
 	if err := e.running(); err != nil {
 		return err
 	}
+	var errs []error
+	accepted := make([]*commons.Record, 0, len(records))
 	for _, r := range records {
 		if r == nil {
-			return fmt.Errorf("%w: no record", ErrOptions)
+			errs = append(errs, fmt.Errorf("%w: no record", ErrOptions))
+			continue
 		}
 		refusal := e.validator.judge(r, r.Topic, Sync)
 		if refusal != nil && refusal.Reason != Duplicate && refusal.Reason != Stale {
-			return fmt.Errorf("publish %s: %w", r.Key, refusal)
+			errs = append(errs, fmt.Errorf("publish %s: %w", r.Key, refusal))
+			continue
 		}
+		accepted = append(accepted, r)
 	}
-	outcomes, err := e.opts.Store.PutAll(ctx, records, true)
-	var errs []error
+	outcomes, err := e.opts.Store.PutAll(ctx, accepted, true)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("publish: %w", err))
 	}
 	fresh := make(map[model.Topic]struct{})
-	for i, r := range records[:min(len(records), len(outcomes))] {
-		o := outcomes[i]
-		switch o {
-		case commons.Stale, commons.Equivocation:
-			errs = append(errs, fmt.Errorf("publish %s: %w", r.Key, ErrOutdated))
-			continue
-		case commons.Stored:
-			e.validator.Stored(r)
+	for i, r := range accepted[:min(len(accepted), len(outcomes))] {
+		stored, err := e.announce(ctx, r, outcomes[i])
+		errs = append(errs, err)
+		if stored {
+			fresh[r.Topic] = struct{}{}
 		}
-		if _, err := e.join(r.Topic, false); err != nil && !errors.Is(err, ErrTooManyTopics) {
-			errs = append(errs, fmt.Errorf("publish %s: stored, but not gossiped: %w", r.Key, err))
-			continue
-		}
-		if err := e.gossip(ctx, r); err != nil {
-			errs = append(errs, fmt.Errorf("publish %s: stored, but not gossiped: %w", r.Key, err))
-		}
-		fresh[r.Topic] = struct{}{}
 	}
 	for t := range fresh {
 		e.nudge(t)
 	}
 	return errors.Join(errs...)
+}
+
+// announce gossips an own record that was put, and says whether it is now held.
+func (e *Exchange) announce(ctx context.Context, r *commons.Record, o commons.Outcome) (held bool, err error) {
+	switch o {
+	case commons.Stale, commons.Equivocation:
+		return false, fmt.Errorf("publish %s: %w", r.Key, ErrOutdated)
+	case commons.Stored:
+		e.validator.Stored(r)
+	}
+	_, err = e.join(r.Topic, false)
+	if errors.Is(err, ErrTooManyTopics) {
+		err = nil
+	}
+	if err == nil {
+		err = e.gossip(ctx, r)
+	}
+	if err != nil {
+		err = fmt.Errorf("publish %s: stored, but not gossiped: %w", r.Key, err)
+	}
+	return true, err
 }
 
 func (e *Exchange) gossip(ctx context.Context, r *commons.Record) error {

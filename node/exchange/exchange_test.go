@@ -142,6 +142,23 @@ func TestPublishRefusesWhatOthersWould(t *testing.T) {
 	}
 }
 
+// TestPublishAllReportsEach: a refused record keeps no other from being published.
+func TestPublishAllReportsEach(t *testing.T) {
+	n := startNode(t, nil)
+	old := seal(t, n.key, pagerank, 1, func(r *karasuv1.Record) { r.Created, r.NotAfter = 1000, 2000 })
+	good := seal(t, n.key, pagerank, 2, nil)
+	bad := seal(t, n.key, pagerank, 3, func(r *karasuv1.Record) { r.Body = []byte("x") })
+	err := n.ex.PublishAll(t.Context(), []*commons.Record{old, nil, bad, good})
+	if !n.holds(good) {
+		t.Errorf("the good record is not stored: %v", err)
+	}
+	for _, key := range []string{old.Key, bad.Key, "no record"} {
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("error %q does not name %s", err, key)
+		}
+	}
+}
+
 // TestRetractionReachesLateJoiners: what was withdrawn is not used by a node that
 // only ever met a third one.
 func TestRetractionReachesLateJoiners(t *testing.T) {
