@@ -33,7 +33,7 @@ const expectedRuns = 10
 func (e *Ensemble) build(c *Config) error {
 	ev := &evaluator{p: &e.params, prior: newShapePrior(&e.params, e.s.d)}
 	kernel := newKernelRows(ev.prior, e.s)
-	var mass []float64
+	var masses []float64
 	add := func(q shape, m float64, origin []int) {
 		if m <= 0 {
 			return
@@ -47,12 +47,12 @@ func (e *Ensemble) build(c *Config) error {
 		}
 		if share < 1 {
 			e.hypotheses = append(e.hypotheses, e.newHypothesis(c, q, nil, origin))
-			mass = append(mass, m*(1-share))
+			masses = append(masses, m*(1-share))
 		}
 		if share > 0 {
 			for _, h := range cliffs {
 				e.hypotheses = append(e.hypotheses, e.newHypothesis(c, q, h, origin))
-				mass = append(mass, m*share/float64(len(cliffs)))
+				masses = append(masses, m*share/float64(len(cliffs)))
 			}
 		}
 	}
@@ -71,17 +71,21 @@ func (e *Ensemble) build(c *Config) error {
 		if s.credence <= 0 {
 			continue
 		}
+		mass := e.params.Mass[s.class]
+		if s.pooled.centred {
+			mass *= e.params.CentredMass
+		}
 		for _, t := range ev.shifts(s.inputBytes, c.InputBytes) {
 			q, err := ev.newSupportShape(kernel, s.pooled, t.k)
 			if err != nil {
 				return err
 			}
-			add(q, e.params.Mass[s.class]/workloads[s.class]*t.mass*s.credence, s.traces)
+			add(q, mass/workloads[s.class]*t.mass*s.credence, s.traces)
 		}
 	}
-	total := floats.Sum(mass)
-	e.prior, e.logWeight = make([]float64, len(mass)), make([]float64, len(mass))
-	for i, m := range mass {
+	total := floats.Sum(masses)
+	e.prior, e.logWeight = make([]float64, len(masses)), make([]float64, len(masses))
+	for i, m := range masses {
 		e.prior[i] = math.Log(m / total)
 	}
 	e.Reset()

@@ -65,6 +65,9 @@ type Params struct {
 
 	// Mass of the supports of a class, beside a mass of 1 for searching alone.
 	Mass [classes]float64
+	// CentredMass multiplies the mass of a support whose traces have no level of
+	// their own: less can be tested about them.
+	CentredMass float64
 	// Shrinkage is the weight of a support's shape against the shape prior.
 	Shrinkage float64
 	// ShrinkageShapeSD is the Matérn standard deviation of the prior shrunk to.
@@ -114,6 +117,7 @@ func Base() Params {
 		CliffSD:            .6,
 		CliffShare:         .5,
 		Mass:               [classes]float64{Same: 4},
+		CentredMass:        1,
 		Shrinkage:          .9,
 		ShrinkageShapeSD:   .2,
 		Shifts:             []float64{-1, 0, 1},
@@ -157,6 +161,7 @@ func Default() Params {
 	// With boundaries and slopes in the solo hypotheses, wrong supports are found
 	// out sooner, so right ones can be believed more.
 	p.Mass[Same] = 10
+	p.CentredMass = .4
 	p.Shrinkage = .95
 
 	// Users' targets are within a factor of e^1.5 = 4.5 of what the mean
@@ -175,7 +180,7 @@ func (p *Params) Validate() error {
 			return fmt.Errorf("%w: a scale of %g, must be above zero and finite", ErrInvalid, v)
 		}
 	}
-	for _, v := range []float64{p.CliffShare, p.Shrinkage, p.KnownShiftMass, p.PriorPlausible, p.MinPlausible, p.SiblingCorrelation} {
+	for _, v := range []float64{p.CliffShare, p.Shrinkage, p.KnownShiftMass, p.PriorPlausible, p.MinPlausible, p.SiblingCorrelation, p.CentredMass} {
 		if !(v >= 0 && v <= 1) {
 			return fmt.Errorf("%w: a share of %g, must be between 0 and 1", ErrInvalid, v)
 		}
