@@ -7,20 +7,17 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 
 	"github.com/karasu-project/karasu/node/exchange"
 	"github.com/karasu-project/karasu/node/p2p"
 	"github.com/karasu-project/karasu/node/share"
+	"github.com/karasu-project/karasu/store/commons"
 )
 
 // ErrConfig is wrapped by every error about the configuration file.
 var ErrConfig = errors.New("configuration")
-
-// maxOrganisation bounds the display name, in bytes.
-const maxOrganisation = 64
 
 // Config is what config.toml says. [DefaultConfig] has every default.
 type Config struct {
@@ -195,14 +192,10 @@ func (c Config) policy() (share.Policy, error) {
 	return p, p.Validate()
 }
 
+// validateOrganisation takes what records take, and wants a name.
 func validateOrganisation(s string) error {
-	switch {
-	case strings.TrimSpace(s) == "":
+	if strings.TrimSpace(s) == "" {
 		return errors.New("organisation is missing; name it with --org NAME, or organisation = \"NAME\" in config.toml")
-	case len(s) > maxOrganisation:
-		return fmt.Errorf("organisation is longer than %d bytes", maxOrganisation)
-	case !utf8.ValidString(s), strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return errors.New("organisation holds a control character or is not valid UTF-8")
 	}
-	return nil
+	return commons.ValidateOrganisation(s)
 }

@@ -105,6 +105,7 @@ func TestConfigErrorsNameTheirPlace(t *testing.T) {
 		{"pattern", "organisation = \"a\"\n[network]\nsubscribe = [\"a/b\"]\n", "network.subscribe"},
 		{"topic pattern", "organisation = \"a\"\n[[share.topic]]\npattern = \"x\"\npolicy = \"off\"\n", "share.topic"},
 		{"interval", "organisation = \"a\"\n[network]\nsync_interval = \"1ms\"\n", "sync_interval"},
+		{"no-break space", "organisation = \"a\u00a0b\"\n", "U+00A0"},
 		{"control character", "organisation = \"a\\u0007\"\n", "control character"},
 	} {
 		if err := os.WriteFile(home.ConfigFile(), []byte(c.text), 0o600); err != nil {

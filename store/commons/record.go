@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -217,7 +215,7 @@ func check(w *karasuv1.Record) (model.Topic, error) {
 	case len(w.ProtoReflect().GetUnknown()) > maxUnknown:
 		err = fmt.Errorf("unknown fields exceed %d bytes", maxUnknown)
 	default:
-		err = checkOrganisation(w.GetOrganisation())
+		err = ValidateOrganisation(w.GetOrganisation())
 	}
 	if err != nil {
 		return model.Topic{}, fmt.Errorf("%w: %w", ErrMalformed, err)
@@ -235,20 +233,6 @@ func validKey(s string) bool {
 		}
 	}
 	return true
-}
-
-// checkOrganisation allows what can be printed on one line without changing how
-// the rest of it reads: no controls and no invisible or direction-changing runes.
-func checkOrganisation(s string) error {
-	switch {
-	case len(s) > MaxOrganisation:
-		return fmt.Errorf("organisation is longer than %d bytes: %q", MaxOrganisation, clip(s))
-	case !utf8.ValidString(s):
-		return errors.New("organisation is not valid UTF-8")
-	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Errorf("organisation holds a control or invisible character: %q", clip(s))
-	}
-	return nil
 }
 
 // CheckTime checks the record against a clock: [ErrFuture] where it was created
