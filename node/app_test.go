@@ -142,6 +142,14 @@ func TestPreviewIsWhatLeaves(t *testing.T) {
 	for _, r := range got {
 		bodies[r.Key] = string(r.Body)
 	}
+	// Under another policy, something else would.
+	would, err := author.PreviewShareAs(t.Context(), share.Models)
+	if err != nil || len(would.GetRecords()) != 1 || would.GetRecords()[0].GetModel() == nil {
+		t.Errorf("with policy models %d records would leave (%v), want the model", len(would.GetRecords()), err)
+	}
+	if _, err := author.PreviewShareAs(t.Context(), "some"); !errors.Is(err, share.ErrPolicy) {
+		t.Errorf("an unknown policy: error %v", err)
+	}
 	for _, p := range preview.GetRecords() {
 		if bodies[p.GetRecord().GetKey()] != string(p.GetRecord().GetBody()) {
 			t.Errorf("%s left with another body than previewed", p.GetRecord().GetKey())

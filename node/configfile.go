@@ -3,6 +3,8 @@ package node
 import (
 	"fmt"
 	"strings"
+
+	"github.com/karasu-project/karasu/node/share"
 )
 
 // InitOptions are what a new home's configuration starts with. The zero value
@@ -12,6 +14,8 @@ type InitOptions struct {
 	Listen, Bootstrap []string
 	// Local keeps discovery off: no mDNS and no DHT, only bootstrap peers.
 	Local bool
+	// Share is the policy: off, summaries, models or both. Empty is the default.
+	Share share.Mode
 }
 
 // configFile writes a configuration in which the defaults stand as comments.
@@ -27,7 +31,11 @@ func configFile(organisation string, o InitOptions) string {
 	if o.Local {
 		discovery = "mdns = false             # find peers on the local network\ndht = false              # find peers through other peers"
 	}
-	return fmt.Sprintf(template, organisation, listen, bootstrap, discovery)
+	policy := `# policy = "both"            # off, summaries, models, both`
+	if o.Share != "" {
+		policy = fmt.Sprintf("%-26s # off, summaries, models, both", fmt.Sprintf("policy = %q", o.Share))
+	}
+	return fmt.Sprintf(template, organisation, listen, bootstrap, discovery, policy)
 }
 
 func tomlList(items []string) string {
@@ -54,7 +62,7 @@ organisation = %q
 # sync_interval = "30s"
 
 [share]
-# policy = "both"            # off, summaries, models, both
+%s
 # minimum_runs = 3           # of a workload, before anything of it leaves
 # absolute_runtimes = false  # false: only the shape leaves, not the seconds
 # epsilon = 0.0              # above 0: Laplace noise of scale ln 2 / epsilon

@@ -9,7 +9,9 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 
+	"github.com/karasu-project/karasu/node/api"
 	"github.com/karasu-project/karasu/node/p2p"
+	"github.com/karasu-project/karasu/node/share"
 )
 
 // Errors of a home.
@@ -91,8 +93,9 @@ func (h Home) PeersFile() string { return filepath.Join(h.DataDir, "peers.json")
 func (h Home) Socket() string { return filepath.Join(h.RuntimeDir, "karasu.sock") }
 
 // Init creates the home of a new organisation: folders of mode 0700, a new Ed25519
-// identity and a commented configuration. It wraps [ErrHomeExists] and then changes
-// nothing.
+// identity and a commented configuration. An identity that is there is kept: it is
+// who the organisation is to its peers. The error wraps [ErrHomeExists] where there
+// is a configuration; then nothing changes.
 func (h Home) Init(organisation string, o InitOptions) error {
 	if err := validateOrganisation(organisation); err != nil {
 		return err
@@ -100,16 +103,44 @@ func (h Home) Init(organisation string, o InitOptions) error {
 	if err := (p2p.Config{Listen: o.Listen, Bootstrap: o.Bootstrap}).Validate(); err != nil {
 		return err
 	}
-	for _, f := range []string{h.ConfigFile(), h.IdentityFile()} {
-		if _, err := os.Stat(f); err == nil {
-			return fmt.Errorf("%w: %s exists; remove it or choose another home with KARASU_HOME", ErrHomeExists, f)
-		}
+	if o.Share != "" && !o.Share.Valid() {
+		return fmt.Errorf("%w: mode %q is none of off, summaries, models, both", share.ErrPolicy, o.Share)
+	}
+	known := h.HasIdentity()
+	if _, err := os.Stat(h.ConfigFile()); err == nil && known {
+		return fmt.Errorf("%w: %s exists; edit it, or choose another home with KARASU_HOME", ErrHomeExists, h.ConfigFile())
+	} else if err == nil {
+		return fmt.Errorf("%w: %s exists, but its identity %s is missing; restore that from a backup, or move the configuration away to begin as a new peer",
+			ErrHomeExists, h.ConfigFile(), h.IdentityFile())
 	}
 	for _, d := range []string{h.ConfigDir, h.DataDir} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return fmt.Errorf("create home: %w", err)
 		}
 	}
+	if !known {
+		if err := h.newIdentity(); err != nil {
+			return err
+		}
+	} else if _, err := h.Identity(); err != nil {
+		return err
+	}
+	if err := writeNew(h.ConfigFile(), []byte(configFile(organisation, o))); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+// HasIdentity says whether the home has a private key.
+func (h Home) HasIdentity() bool {
+	_, err := os.Stat(h.IdentityFile())
+	return err == nil
+}
+
+// CheckSocket says whether the system allows a socket at [Home.Socket].
+func (h Home) CheckSocket() error { return api.CheckSocketPath(h.Socket()) }
+
+func (h Home) newIdentity() error {
 	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	if err != nil {
 		return fmt.Errorf("create identity: %w", err)
@@ -120,9 +151,6 @@ func (h Home) Init(organisation string, o InitOptions) error {
 	}
 	if err := writeNew(h.IdentityFile(), raw); err != nil {
 		return fmt.Errorf("write identity: %w", err)
-	}
-	if err := writeNew(h.ConfigFile(), []byte(configFile(organisation, o))); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/karasu-project/karasu/node"
+	"github.com/karasu-project/karasu/node/share"
 )
 
 func TestLocateHome(t *testing.T) {
@@ -83,6 +84,22 @@ func TestInitMakesAPrivateHomeOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff(node.DefaultConfig(`Acme "Big" Data`), config); diff != "" {
 		t.Errorf("configuration of a new home (-want +got):\n%s", diff)
+	}
+	// A lost configuration is written anew; who the organisation is stays.
+	if err := os.Remove(home.ConfigFile()); err != nil {
+		t.Fatal(err)
+	}
+	if err := home.Init("acme", node.InitOptions{Share: "some"}); !errors.Is(err, share.ErrPolicy) {
+		t.Errorf("an unknown policy: error %v", err)
+	}
+	if err := home.Init("acme", node.InitOptions{Share: share.Off}); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := home.Identity(); err != nil || !kept.Equals(key) {
+		t.Errorf("a new configuration changed the identity (%v)", err)
+	}
+	if config, err := node.LoadConfig(home); err != nil || config.Share.Policy != share.Off {
+		t.Errorf("the policy is %q (%v), want off", config.Share.Policy, err)
 	}
 	if err := os.Chmod(home.IdentityFile(), 0o644); err != nil {
 		t.Fatal(err)

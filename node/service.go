@@ -101,11 +101,17 @@ func (a *App) Topics(context.Context) ([]*karasuv1.Topic, error) {
 
 // PreviewShare shows exactly the records that leave, and what is withheld.
 func (a *App) PreviewShare(ctx context.Context) (*karasuv1.PreviewShareResponse, error) {
+	return a.PreviewShareAs(ctx, "")
+}
+
+// PreviewShareAs is [App.PreviewShare] as if the mode were the policy of every topic;
+// an empty one is the policy as configured.
+func (a *App) PreviewShareAs(ctx context.Context, mode share.Mode) (*karasuv1.PreviewShareResponse, error) {
 	runs, err := a.private.Runs(ctx, private.Filter{})
 	if err != nil {
 		return nil, err
 	}
-	preview, err := a.publisher.Preview(runs)
+	preview, err := a.publisher.Preview(runs, mode)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,10 @@ type shareCmd struct {
 	Preview sharePreviewCmd `cmd:"" help:"Exactly the records that leave, and what is withheld and why."`
 }
 
-type sharePreviewCmd struct{ jsonFlag }
+type sharePreviewCmd struct {
+	Policy string `help:"both, summaries or models: what would leave if that were the policy of every topic. Default: the policy of config.toml." enum:",both,summaries,models" default:"" placeholder:"POLICY"`
+	jsonFlag
+}
 
 // Help implements kong's interface for examples.
 func (sharePreviewCmd) Help() string {
@@ -23,7 +26,8 @@ func (sharePreviewCmd) Help() string {
 
 Example:
 
-  karasu share preview --json`
+  karasu share preview --json
+  karasu share preview --policy summaries`
 }
 
 // Run prints what leaves.
@@ -32,7 +36,7 @@ func (c sharePreviewCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	res, err := client.PreviewShare(a.ctx, connect.NewRequest(&karasuv1.PreviewShareRequest{}))
+	res, err := client.PreviewShare(a.ctx, connect.NewRequest(&karasuv1.PreviewShareRequest{Policy: c.Policy}))
 	if err != nil {
 		return err
 	}
@@ -43,9 +47,12 @@ func (c sharePreviewCmd) Run(a *app) error {
 			total += uint64(r.GetBytes())
 		}
 		if n := len(res.Msg.GetRecords()); n == 0 {
-			fmt.Fprintln(w, "Nothing leaves.")
+			fmt.Fprintln(w, c.word("Nothing leaves.", "Nothing would leave."))
 		} else {
 			fmt.Fprintf(w, "%s, %s in all.\n", counted(n, "record"), size(float64(total)))
+			if c.Policy != "" {
+				fmt.Fprintf(w, "That would leave with policy = %q under [share] in config.toml and no [[share.topic]].\n", c.Policy)
+			}
 		}
 		if len(res.Msg.GetWithheld()) == 0 {
 			return
@@ -57,6 +64,14 @@ func (c sharePreviewCmd) Run(a *app) error {
 		}
 		t.print(w, "")
 	})
+}
+
+// word chooses between what is and what would be.
+func (c sharePreviewCmd) word(is, would string) string {
+	if c.Policy == "" {
+		return is
+	}
+	return would
 }
 
 func printRecord(w *bytes.Buffer, p *karasuv1.PreviewedRecord) {

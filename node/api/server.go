@@ -27,6 +27,9 @@ const (
 	idleTimeout       = 2 * time.Minute
 	// maxSocketPath is Linux's limit of a unix socket's path (108 with its NUL).
 	maxSocketPath = 107
+	// temporarySocket is the longest name, below the socket's folder, at which a
+	// socket is made before it is put in its place: ".s", ten digits, "/s".
+	temporarySocket = "/.s4294967295/s"
 )
 
 // ErrSocket is wrapped by errors about the unix socket.
@@ -114,9 +117,19 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// CheckSocketPath says whether a socket may have so long a path. The error wraps
+// [ErrSocket].
+func CheckSocketPath(path string) error {
+	longest := max(len(path), len(filepath.Dir(path))+len(temporarySocket))
+	if longest > maxSocketPath {
+		return fmt.Errorf("%w: the path %s is %d bytes too long for the system; choose a shorter KARASU_HOME", ErrSocket, path, longest-maxSocketPath)
+	}
+	return nil
+}
+
 func listenUnix(path string) (net.Listener, error) {
-	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("%w: the path %s has %d bytes, the system allows %d; choose a shorter KARASU_HOME", ErrSocket, path, len(path), maxSocketPath)
+	if err := CheckSocketPath(path); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSocket, err)
@@ -137,9 +150,6 @@ func listenUnix(path string) (net.Listener, error) {
 	}
 	defer func() { _ = os.Remove(dir) }()
 	temporary := filepath.Join(dir, "s")
-	if len(temporary) > maxSocketPath {
-		return nil, fmt.Errorf("%w: the path %s is too long; choose a shorter KARASU_HOME", ErrSocket, path)
-	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: temporary, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSocket, err)

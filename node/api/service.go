@@ -8,6 +8,7 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/node/advisor"
+	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
@@ -35,7 +36,8 @@ type Node interface {
 	DeleteRuns(ctx context.Context, ids []string, job string) (runs, searches int, err error)
 	Peers(ctx context.Context) ([]*karasuv1.Peer, error)
 	Topics(ctx context.Context) ([]*karasuv1.Topic, error)
-	PreviewShare(ctx context.Context) (*karasuv1.PreviewShareResponse, error)
+	// PreviewShareAs takes an empty mode for the policy as it is.
+	PreviewShareAs(ctx context.Context, mode share.Mode) (*karasuv1.PreviewShareResponse, error)
 }
 
 // Service implements the KarasuService of the schema.
@@ -70,6 +72,7 @@ func codeOf(err error) connect.Code {
 		{advisor.ErrRepeated, connect.CodeAlreadyExists},
 		{advisor.ErrNothingToUndo, connect.CodeFailedPrecondition},
 		{private.ErrNoRun, connect.CodeNotFound},
+		{share.ErrPolicy, connect.CodeInvalidArgument},
 		{model.ErrInvalid, connect.CodeInvalidArgument},
 		{catalog.ErrUnknownMachineType, connect.CodeInvalidArgument},
 		{catalog.ErrUnknownInfrastructure, connect.CodeInvalidArgument},
@@ -187,6 +190,6 @@ func (s *Service) ListTopics(ctx context.Context, _ *connect.Request[karasuv1.Li
 }
 
 // PreviewShare implements the service.
-func (s *Service) PreviewShare(ctx context.Context, _ *connect.Request[karasuv1.PreviewShareRequest]) (*connect.Response[karasuv1.PreviewShareResponse], error) {
-	return reply(s.Node.PreviewShare(ctx))
+func (s *Service) PreviewShare(ctx context.Context, req *connect.Request[karasuv1.PreviewShareRequest]) (*connect.Response[karasuv1.PreviewShareResponse], error) {
+	return reply(s.Node.PreviewShareAs(ctx, share.Mode(req.Msg.GetPolicy())))
 }

@@ -3,12 +3,14 @@ package p2p
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/peer"
 	ma "github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
 )
 
 // Errors that callers tell apart.
@@ -195,11 +197,22 @@ func parseAddrs(field string, in []string) ([]ma.Multiaddr, error) {
 	for _, a := range in {
 		m, err := ma.NewMultiaddr(a)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s address %q: %w", ErrConfig, field, a, err)
+			return nil, fmt.Errorf("%w: %s address %q is no multiaddress such as %s", ErrConfig, field, a, example(a))
 		}
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// example is a host and port as a multiaddress, if that is what was given, or else
+// any.
+func example(given string) ma.Multiaddr {
+	if addr, err := netip.ParseAddrPort(given); err == nil {
+		if m, err := manet.FromNetAddr(net.TCPAddrFromAddrPort(addr)); err == nil {
+			return m
+		}
+	}
+	return ma.StringCast("/ip4/127.0.0.1/tcp/4747")
 }
 
 func orString(s *string, def string) {

@@ -72,11 +72,19 @@ type PreviewedRecord struct {
 	Shared bool
 }
 
-// Preview shows exactly the records that leave for these runs. It stores nothing.
-func (p *Publisher) Preview(runs []model.Run) (*Preview, error) {
+// Preview shows exactly the records that leave for these runs; with a mode, what
+// would leave if it were the policy of every topic. It stores nothing.
+func (p *Publisher) Preview(runs []model.Run, mode Mode) (*Preview, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	drafts, withheld := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
+	policy := p.Policy
+	if mode != "" {
+		policy.Mode, policy.Overrides = mode, nil
+	}
+	if err := policy.Validate(); err != nil {
+		return nil, err
+	}
+	drafts, withheld := Prepare(runs, policy, p.Pseudonyms, p.Lookup)
 	current, err := p.current()
 	if err != nil {
 		return nil, err
