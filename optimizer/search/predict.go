@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 
 	"github.com/karasu-project/karasu/model/ensemble"
 )
@@ -12,6 +13,8 @@ const (
 	// visibleWeight is a hypothesis' weight below which it is left out of
 	// quantiles, which are for people.
 	visibleWeight = 1e-3
+	// maxParts of a mixture are kept for quantiles; see binned.
+	maxParts = 32
 	// quantileTolerance is of a log runtime: 0.1%.
 	quantileTolerance = 1e-3
 )
@@ -55,7 +58,36 @@ func marginal(m *ensemble.Mixture, candidate int, noiseVar float64) *normalMixtu
 	for k := range q.weight {
 		q.weight[k] /= total
 	}
-	return q
+	return q.binned(maxParts)
+}
+
+// binned returns a mixture of at most n parts with the same mean and variance: parts
+// whose means fall into one of n equal bins become one.
+func (q *normalMixture) binned(n int) *normalMixture {
+	if len(q.weight) <= n {
+		return q
+	}
+	lo, width := slices.Min(q.mean), 0.
+	if width = (slices.Max(q.mean) - lo) / float64(n); !(width > 0) {
+		width = 1
+	}
+	weight, mean, square := make([]float64, n), make([]float64, n), make([]float64, n)
+	for k, w := range q.weight {
+		b := min(int((q.mean[k]-lo)/width), n-1)
+		weight[b] += w
+		mean[b] += w * q.mean[k]
+		// Around lo, so that nothing cancels.
+		square[b] += w * (q.sd[k]*q.sd[k] + (q.mean[k]-lo)*(q.mean[k]-lo))
+	}
+	out := &normalMixture{}
+	for b, w := range weight {
+		if w > 0 {
+			m := mean[b] / w
+			out.weight, out.mean = append(out.weight, w), append(out.mean, m)
+			out.sd = append(out.sd, math.Sqrt(square[b]/w-(m-lo)*(m-lo)))
+		}
+	}
+	return out
 }
 
 func (q *normalMixture) cdf(y float64) float64 {
