@@ -17,7 +17,8 @@ type Learner interface {
 // General is a model of an algorithm over contexts. It is immutable.
 type General interface {
 	// Condition fits the model to one context, of which the runs, none being fine,
-	// are known. It names essential arguments that are missing. Errors wrap
+	// are known. Runs that the history of the fit already holds must not be among them:
+	// they would count twice. It names essential arguments that are missing. Errors wrap
 	// [model.ErrInvalid], [ErrNumeric], or [ErrNoRuns] where the model cannot predict
 	// without more runs.
 	Condition(target Context, runs []Observation) (Predictor, error)

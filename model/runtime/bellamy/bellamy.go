@@ -124,6 +124,9 @@ const (
 	// minResidual is what few runs do not show.
 	minResidual     = .06
 	residualFreedom = 4
+	// maxDeviation from the mean ln(runtime) that training saw, in standard deviations:
+	// a network that was tuned to two runs may say anything elsewhere.
+	maxDeviation = 3.5
 )
 
 // predictor holds the fine-tuned f and z, of which the context is fixed.
@@ -139,7 +142,8 @@ func (p *predictor) Predict(scaleOut int) (predict.Distribution, error) {
 	if err := predict.ValidateScaleOut(scaleOut); err != nil {
 		return predict.Distribution{}, err
 	}
-	v := p.norms.mean + p.norms.sd*p.curve.at(p.norms.scale(float64(scaleOut)))
+	v := p.curve.at(p.norms.scale(float64(scaleOut)))
+	v = p.norms.mean + p.norms.sd*min(max(v, -maxDeviation), maxDeviation)
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return predict.Distribution{}, fmt.Errorf("%w: network says %g", predict.ErrNumeric, v)
 	}

@@ -121,11 +121,19 @@ func (g *General) Refit(history []predict.History) (predict.General, error) {
 	return newGeneral(g.options, g.params, blocks(history))
 }
 
+// preparedScaleOuts are projected when a context is conditioned, so that a
+// prediction takes a microsecond: 64 times 40 microseconds with 280 rows. Others are
+// projected when they are asked for.
+const preparedScaleOuts = 64
+
 // Condition implements [predict.General].
-func (g *General) Condition(target predict.Context, runs []predict.Observation) (predict.Predictor, error) {
-	t, err := g.Target(target)
+func (g *General) Condition(context predict.Context, runs []predict.Observation) (predict.Predictor, error) {
+	t, err := g.Target(context)
 	if err != nil {
 		return nil, err
+	}
+	for x := range preparedScaleOuts {
+		t.(*target).project(x + 1)
 	}
 	return t.Condition(runs)
 }
