@@ -41,5 +41,8 @@ func expectedImprovement(m *ensemble.Mixture, incumbent float64, limit, offset [
 			out[i] += w * ((c-mean[i])*ensemble.NormalCDF(z) + sd*ensemble.NormalPDF(z))
 		}
 	}
+	for i, v := range out {
+		out[i] = max(v, 0) // rounding
+	}
 	return out
 }
