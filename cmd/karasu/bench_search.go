@@ -19,6 +19,7 @@ type benchSearchCmd struct {
 	Seeds          int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
 	Seed           uint64   `help:"Seed of the first set." default:"1"`
 	Export         string   `help:"Write the searches themselves to a file, for methods outside this program, and stop." placeholder:"FILE" type:"path"`
+	Details        bool     `help:"With --json, add the ratios of every single search."`
 	jsonFlag
 }
 
@@ -117,7 +118,7 @@ func (c benchSearchCmd) config(a *app) (replay.Config, error) {
 	}
 	config := replay.Config{
 		Runs: runs, Candidates: candidates, Objective: search.Objective(c.Objective), Seed: c.Seed, SeedSets: c.Seeds,
-		Baseline: replayed("cherrypick"), Progress: progress(a, "searches"),
+		Details: c.Details, Baseline: replayed("cherrypick"), Progress: progress(a, "searches"),
 	}
 	for _, name := range c.Methods {
 		if _, err := search.New(name); err != nil {

@@ -6,9 +6,10 @@ The output has the form of `karasu bench search --json`, with seconds per sugges
 
     pip install -r scripts/peers/requirements.txt
     karasu bench search --runs scout.csv --export searches.json
-    python scripts/peers/peers.py searches.json --json > peers.json
+    karasu bench search --runs scout.csv --scenarios solo,A3 --json --details > ours.json
+    python scripts/peers/peers.py searches.json --ours ours.json
 
---every K takes each K-th search only; give `karasu bench search` the same --every.
+--every K takes each K-th search only, of ours too. Give both commands the same --seeds.
 """
 import argparse
 import json
@@ -71,14 +72,12 @@ class BoTorch:
         seen = [o for o in observed if o[1] is not None]
         x = self.torch.stack([self.x[i] for i, _ in seen])
         y = self.torch.tensor([v for _, v in seen], dtype=self.torch.double)
-        # The rate is a function of the features, but not one that a model has to
-        # learn: it travels as a fourth column that the model does not see.
         gp = self.model(x, y)
-        rate = {tuple(self.x[i].tolist()): self.rate[i] for i in range(len(self.x))}
 
         def cost(samples, X=None):
-            offsets = self.torch.stack([self.torch.stack([rate[tuple(p.tolist())] for p in q]) for q in X.reshape(-1, X.shape[-2], X.shape[-1])])
-            return -(samples[..., 0] + offsets.reshape(X.shape[:-1]))
+            # The rate is known for every candidate, so no model has to learn it.
+            nearest = self.torch.cdist(X.reshape(-1, X.shape[-1]), self.x).argmin(-1)
+            return -(samples[..., 0] + self.rate[nearest].reshape(X.shape[:-1]))
 
         acquisition = qLogNoisyExpectedImprovement(
             model=gp, X_baseline=x, prune_baseline=False,
@@ -106,7 +105,6 @@ class BoTorchRGPE(BoTorch):
         if not self.base:
             return target
         torch = self.torch
-        from botorch.models.deterministic import GenericDeterministicModel  # noqa: F401 (same module family)
         from botorch.sampling import SobolQMCNormalSampler
         losses = []
         for gp in self.base:
@@ -233,8 +231,18 @@ def row(name, results):
         "method": name, "scenario": "A3" if name.endswith("rgpe") else "solo", "searches": len(results),
         "mean": ratios.mean(0).tolist(), "median": np.median(ratios, 0).tolist(), "found": found.mean(0).tolist(),
         "auc": float((ratios.mean(0) - 1).mean()),
+        "ratios": ratios.tolist(),
         "suggest_seconds": statistics.median(s for _, _, seconds in results for s in seconds),
     }
+
+
+def subset(ours, every):
+    """One of our rows over each K-th search."""
+    if len(ours["ratios"]) == 0:
+        raise SystemExit("--ours was written without --details")
+    ratios = np.array(ours["ratios"])[::every]
+    return {"method": "karasu:" + ours["method"], "scenario": ours["scenario"], "searches": len(ratios),
+            "mean": ratios.mean(0).tolist(), "median": np.median(ratios, 0).tolist(), "auc": float((ratios.mean(0) - 1).mean())}
 
 
 def main():
@@ -242,6 +250,7 @@ def main():
     parser.add_argument("searches", help="file written by: karasu bench search --export FILE")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--every", type=int, default=1, help="take each K-th search")
+    parser.add_argument("--ours", help="file written by: karasu bench search --json --details")
     parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -249,6 +258,9 @@ def main():
         spelt = json.load(f)
     searches = spelt["searches"][::args.every]
     start, rows = time.time(), []
+    if args.ours:
+        with open(args.ours, encoding="utf-8") as f:
+            rows = [subset(r, args.every) for r in json.load(f)["rows"]]
     with multiprocessing.get_context("spawn").Pool(args.workers) as pool:
         for name in args.methods.split(","):
             tasks = [(name, s, k, spelt["max_runs"], spelt["nothing_valid"]) for k, s in enumerate(searches)]
@@ -257,9 +269,10 @@ def main():
     if args.json:
         json.dump({"rows": rows, "wall_seconds": time.time() - start}, sys.stdout, indent=1)
         return
-    print(f"{'METHOD':14} {'SCENARIO':8} " + " ".join(f"{'n=' + str(n):>6}" for n in (1, 2, 3, 5, 10)) + f" {'AUC':>6} {'MS':>8}")
+    print(f"{'METHOD':17} {'SCENARIO':8} " + " ".join(f"{'n=' + str(n):>6}" for n in (1, 2, 3, 5, 10)) + f" {'AUC':>6} {'MS':>8}")
     for r in rows:
-        print(f"{r['method']:14} {r['scenario']:8} " + " ".join(f"{r['mean'][n - 1]:6.3f}" for n in (1, 2, 3, 5, 10)) + f" {r['auc']:6.3f} {1000 * r['suggest_seconds']:8.1f}")
+        speed = f"{1000 * r['suggest_seconds']:8.1f}" if "suggest_seconds" in r else f"{'':8}"
+        print(f"{r['method']:17} {r['scenario']:8} " + " ".join(f"{r['mean'][n - 1]:6.3f}" for n in (1, 2, 3, 5, 10)) + f" {r['auc']:6.3f} {speed}")
 
 
 if __name__ == "__main__":

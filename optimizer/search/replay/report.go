@@ -45,6 +45,9 @@ type Row struct {
 	StopRatio float64 `json:"stop_ratio"`
 	// WorkloadAUC is the AUC of every workload, in the order of the table.
 	WorkloadAUC []float64 `json:"workload_auc"`
+	// Ratios has, where Config.Details asks for it, the ratio of every search after
+	// every run, in the order of [Spell].
+	Ratios [][]float64 `json:"ratios,omitempty"`
 	// WorstExcess is the largest WorkloadAUC above that of the same method's solo
 	// row, where there is one.
 	WorstExcess *float64 `json:"worst_excess,omitempty"`
@@ -53,6 +56,11 @@ type Row struct {
 // row aggregates outcomes, which are set by set, workload by workload.
 func (r *replay) row(method, scenario string, all []*outcome) Row {
 	row := Row{Method: method, Scenario: scenario, Searches: len(all)}
+	if r.Details {
+		for _, o := range all {
+			row.Ratios = append(row.Ratios, o.ratio[:])
+		}
+	}
 	column := make([]float64, len(all))
 	for n := range MaxRuns {
 		found, spent := 0., 0.

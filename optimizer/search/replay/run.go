@@ -50,6 +50,8 @@ type Config struct {
 	SeedSets int
 	// NoInputSizes hides input sizes; Centred hides the levels of supports.
 	NoInputSizes, Centred bool
+	// Details keeps the ratios of every search in the report.
+	Details bool
 	// Workers defaults to GOMAXPROCS. Results do not depend on it.
 	Workers int
 	// Progress is called from one goroutine at a time with searches done and in all.
