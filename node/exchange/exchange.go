@@ -58,7 +58,7 @@ func New(opts Options) (*Exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	validator, err := NewValidator(opts.Store, opts.Quotas, opts.Now)
+	validator, err := NewValidator(opts.Store, opts.Host.ID(), opts.Quotas, opts.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +191,9 @@ func (e *Exchange) PublishAll(ctx context.Context, records []*commons.Record) er
 			errs = append(errs, fmt.Errorf("publish %s: %w", r.Key, refusal))
 			continue
 		}
+		if refusal == nil {
+			e.validator.Stored(r) // now, so that the rest of the batch is judged by it
+		}
 		accepted = append(accepted, r)
 	}
 	outcomes, err := e.opts.Store.PutAll(ctx, accepted, true)
@@ -213,11 +216,8 @@ func (e *Exchange) PublishAll(ctx context.Context, records []*commons.Record) er
 
 // announce gossips an own record that was put, and says whether it is now held.
 func (e *Exchange) announce(ctx context.Context, r *commons.Record, o commons.Outcome) (held bool, err error) {
-	switch o {
-	case commons.Stale, commons.Equivocation:
+	if o == commons.Stale || o == commons.Equivocation {
 		return false, fmt.Errorf("publish %s: %w", r.Key, ErrOutdated)
-	case commons.Stored:
-		e.validator.Stored(r)
 	}
 	_, err = e.join(r.Topic, false)
 	if errors.Is(err, ErrTooManyTopics) {

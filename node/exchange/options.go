@@ -57,6 +57,8 @@ type Store interface {
 	Has(id commons.ID) bool
 	// NextRevision is one above the highest revision under a key.
 	NextRevision(author peer.ID, topic model.Topic, key string) uint64
+	// Withdrawable says whether something that is not withdrawn is held under a key.
+	Withdrawable(author peer.ID, topic model.Topic, key string) bool
 	// Entries lists what is offered to others. A nil match takes every topic.
 	Entries(match func(model.Topic) bool) ([]commons.Entry, error)
 	// Authors says how much is held of each author.

@@ -8,6 +8,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"golang.org/x/time/rate"
 
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/commons"
 )
 
@@ -79,6 +80,8 @@ func (q Quotas) withDefaults() (Quotas, error) {
 type usage struct {
 	quotas Quotas
 	store  Store
+	// self is the author whose records are this node's own.
+	self peer.ID
 
 	mu      sync.Mutex
 	authors map[peer.ID]*account
@@ -94,21 +97,25 @@ type account struct {
 	used    time.Time
 }
 
-func newUsage(q Quotas, store Store) *usage {
-	return &usage{quotas: q, store: store, authors: make(map[peer.ID]*account), dirty: true}
+func newUsage(q Quotas, store Store, self peer.ID) *usage {
+	return &usage{quotas: q, store: store, self: self, authors: make(map[peer.ID]*account), dirty: true}
 }
 
 // check says whether one more record fits. Gossip also takes from the author's
-// rate.
+// rate. What the others bring is no reason to refuse this node's own records, which
+// are only held to what other nodes hold each author to. A retraction of something
+// that is held always fits: it frees more than it takes, and works once a record.
 func (u *usage) check(r *commons.Record, gossip bool, now time.Time) *RefusalError {
 	replaces := u.store.NextRevision(r.Author, r.Topic, r.Key) > 1
+	withdraws := r.Kind == karasuv1.RecordKind_RECORD_KIND_RETRACTION && u.store.Withdrawable(r.Author, r.Topic, r.Key)
+	own := r.Author == u.self
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.recount(now)
 	size := int64(len(r.Envelope))
 	a := u.authors[r.Author]
 	if a == nil {
-		if len(u.authors) >= u.quotas.Authors {
+		if !own && len(u.authors) >= u.quotas.Authors {
 			return ignore(QuotaAuthor, nil)
 		}
 		a = &account{}
@@ -116,13 +123,15 @@ func (u *usage) check(r *commons.Record, gossip bool, now time.Time) *RefusalErr
 	}
 	a.used = now
 	switch {
+	case withdraws:
+		return nil
 	case a.records >= u.quotas.RecordsPerAuthor && !replaces:
 		return ignore(QuotaCount, nil)
 	case a.bytes+size > u.quotas.BytesPerAuthor:
 		return ignore(QuotaBytes, nil)
-	case u.total+size > u.quotas.TotalBytes:
+	case !own && u.total+size > u.quotas.TotalBytes:
 		return ignore(QuotaTotal, nil)
-	case !gossip:
+	case own || !gossip:
 		return nil
 	}
 	if a.bucket == nil {

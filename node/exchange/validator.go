@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/peer"
+
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/store/commons"
 )
@@ -30,8 +32,9 @@ type Validator struct {
 	now   func() time.Time
 }
 
-// NewValidator returns a validator for records that go into a store.
-func NewValidator(store Store, quotas Quotas, now func() time.Time) (*Validator, error) {
+// NewValidator returns a validator for records that go into the store of a node. The
+// quotas about all authors are not for the node's own records.
+func NewValidator(store Store, self peer.ID, quotas Quotas, now func() time.Time) (*Validator, error) {
 	quotas, err := quotas.withDefaults()
 	if err != nil {
 		return nil, err
@@ -39,7 +42,7 @@ func NewValidator(store Store, quotas Quotas, now func() time.Time) (*Validator,
 	if now == nil {
 		now = time.Now
 	}
-	return &Validator{store: store, usage: newUsage(quotas, store), now: now}, nil
+	return &Validator{store: store, usage: newUsage(quotas, store, self), now: now}, nil
 }
 
 // Check returns the record in an envelope that came under a topic, or why it is

@@ -10,6 +10,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/internal/kv"
 )
 
@@ -77,6 +78,16 @@ func (d *DB) IsOwn(id ID) bool {
 	defer d.mu.RUnlock()
 	m := d.byID[id]
 	return m != nil && m.own
+}
+
+// Withdrawable says whether something is held under a key that its author has not
+// withdrawn.
+func (d *DB) Withdrawable(author peer.ID, topic model.Topic, key string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.ContainsFunc(d.slots[slot{author, topic, key}], func(m *meta) bool {
+		return m.kind != karasuv1.RecordKind_RECORD_KIND_RETRACTION
+	})
 }
 
 // ByTopic returns the usable records of a topic, by author and key: the newest of
