@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"math"
 	"os"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -120,7 +122,24 @@ func scatterPlot(s *karasuv1.SearchState) (*plot.Plot, error) {
 // logarithmic makes an axis of values above zero logarithmic, with some room.
 func logarithmic(a *plot.Axis) {
 	a.Min, a.Max = a.Min/1.15, a.Max*1.15
-	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
+}
+
+// logTicks labels 1, 2 and 5 times the powers of ten, or where a range has few of
+// them what a linear axis would.
+func logTicks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for power := math.Floor(math.Log10(low)); power <= math.Log10(high); power++ {
+		for _, digit := range []float64{1, 2, 5} {
+			if v := digit * math.Pow(10, power); v >= low && v <= high {
+				ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 3, 64)})
+			}
+		}
+	}
+	if len(ticks) < 3 {
+		return plot.DefaultTicks{}.Ticks(low, high)
+	}
+	return ticks
 }
 
 func axisLabel(name string) string {
