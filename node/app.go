@@ -276,9 +276,9 @@ func (a *App) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := a.publisher.Refresh(ctx, runs)
-	if n > 0 {
-		a.logger.InfoContext(ctx, "shared", "records", n)
+	done, err := a.publisher.Refresh(ctx, runs)
+	if done != (share.Refreshed{}) {
+		a.logger.InfoContext(ctx, "share", "shared", done.Shared, "withdrawn", done.Withdrawn)
 		// Imports leave much garbage behind, which a daemon at rest would hold on to.
 		debug.FreeOSMemory()
 	}

@@ -118,6 +118,50 @@ func TestDeletedRunsAreWithdrawn(t *testing.T) {
 	}
 }
 
+// TestAuthorsViaOthers: who shares by way of others is listed, and withdrawn records
+// count nowhere.
+func TestAuthorsViaOthers(t *testing.T) {
+	far, middle, near := startNode(t, "far", nil, node.Options{}), startNode(t, "middle", nil, node.Options{}), startNode(t, "near", nil, node.Options{})
+	for _, pair := range [][2]*node.App{{far, middle}, {middle, near}} {
+		to := pair[1].Network()
+		if err := pair[0].Network().Connect(t.Context(), to.Addrs()[0].String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := far.ImportRuns(t.Context(), pagerankRuns()); err != nil {
+		t.Fatal(err)
+	}
+	counted := func(status, topics, peers uint32) bool {
+		s, err := near.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := near.Topics(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		known, err := near.Peers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var inTopics, ofPeers uint32
+		for _, x := range all {
+			inTopics += x.GetReceivedRecords()
+		}
+		for _, p := range known {
+			if ofPeers += p.GetRecords(); p.GetPeerId() == far.Network().ID().String() && (!p.GetViaOthers() || p.GetConnected()) {
+				return false
+			}
+		}
+		return s.GetReceivedRecords() == status && inTopics == topics && ofPeers == peers
+	}
+	eventually(t, "the records of the far node count everywhere", func() bool { return counted(2, 2, 2) })
+	if _, _, err := far.DeleteRuns(t.Context(), nil, "weekly"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "withdrawn records count nowhere", func() bool { return counted(0, 0, 0) })
+}
+
 // TestPreviewIsWhatLeaves compares the preview before anything left with what a peer
 // receives.
 func TestPreviewIsWhatLeaves(t *testing.T) {

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +50,12 @@ func (a *App) Status(ctx context.Context) (*karasuv1.StatusResponse, error) {
 		if p.Connected {
 			out.Peers++
 		}
+		if p.Bootstrap {
+			out.BootstrapPeers++
+		}
+		if p.LastError != "" {
+			out.UnreachableBootstrapPeers++
+		}
 	}
 	return out, nil
 }
@@ -66,7 +74,8 @@ func (a *App) ImportRuns(ctx context.Context, runs []model.Run) (added, unchange
 	return a.private.AddRuns(ctx, runs)
 }
 
-// Peers lists the peers that the daemon knows.
+// Peers lists the peers that the daemon knows: those of the network, then authors
+// whose records came by way of others.
 func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 	authors := a.commons.Authors()
 	peers := a.network.Peers()
@@ -75,12 +84,22 @@ func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 		author := authors[p.ID]
 		peer := &karasuv1.Peer{
 			PeerId: p.ID.String(), Organisation: author.Organisation, Connected: p.Connected,
-			LatencyMs: float64(p.Latency.Microseconds()) / 1e3, Records: uint32(author.Records),
+			LatencyMs: float64(p.Latency.Microseconds()) / 1e3, Records: uint32(author.Usable),
+			Bootstrap: p.Bootstrap, LastError: p.LastError,
 		}
+		delete(authors, p.ID)
 		for _, addr := range p.Addrs {
 			peer.Addresses = append(peer.Addresses, addr.String())
 		}
 		out = append(out, peer)
+	}
+	delete(authors, a.network.ID())
+	for _, id := range slices.Sorted(maps.Keys(authors)) {
+		if author := authors[id]; author.Usable > 0 {
+			out = append(out, &karasuv1.Peer{
+				PeerId: id.String(), Organisation: author.Organisation, Records: uint32(author.Usable), ViaOthers: true,
+			})
+		}
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -26,12 +27,20 @@ func (c peersCmd) Run(a *app) error {
 		t := newTable("ORGANISATION", "CONNECTED", ">ROUND TRIP", ">RECORDS", "PEER ID", "ADDRESS")
 		for _, p := range res.Msg.GetPeers() {
 			connected := "no"
-			if p.GetConnected() {
+			switch {
+			case p.GetConnected():
 				connected = "yes"
+			case p.GetViaOthers():
+				connected = "no, via others"
 			}
 			t.add(dash(p.GetOrganisation()), connected, seconds(p.GetLatencyMs()/1000), number(p.GetRecords()), p.GetPeerId(),
 				dash(strings.Join(p.GetAddresses()[:min(1, len(p.GetAddresses()))], "")))
 		}
 		t.print(w, "No peers are known yet. Name one under [network] bootstrap in config.toml, or wait for the local network.")
+		for _, p := range res.Msg.GetPeers() {
+			if p.GetLastError() != "" {
+				fmt.Fprintf(w, "Bootstrap peer %s cannot be dialled: %s\n", clean(p.GetPeerId()), clean(p.GetLastError()))
+			}
+		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("KARASU_HOME", e.WorkDir+"/k")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitCode, "ready": ready},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitCode, "ready": ready, "until": until},
 	})
 }
 
@@ -49,6 +50,20 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+}
+
+// until repeats a command until its output holds the last argument: until karasu status TEXT
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until COMMAND ARGS TEXT")
+	}
+	last := len(args) - 1
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if err := ts.Exec(args[0], args[1:last]...); err == nil && strings.Contains(ts.ReadFile("stdout"), args[last]) {
+			return
+		}
+	}
+	ts.Fatalf("%q did not come", args[last])
 }
 
 // ready waits until the daemon of KARASU_HOME takes connections.

@@ -36,6 +36,9 @@ func (c statusCmd) Run(a *app) error {
 		fmt.Fprintf(w, "searches      %s\n", number(s.GetSearches()))
 		fmt.Fprintf(w, "records       %s own, %s received\n", number(s.GetOwnRecords()), number(s.GetReceivedRecords()))
 		fmt.Fprintf(w, "peers         %s connected\n", number(s.GetPeers()))
+		if n := s.GetUnreachableBootstrapPeers(); n > 0 {
+			fmt.Fprintf(w, "%-12s  %s of %s bootstrap peers unreachable; karasu peers says why\n", "", number(n), number(s.GetBootstrapPeers()))
+		}
 		fmt.Fprintf(w, "up            %s\n", seconds(s.GetUptimeSeconds()))
 		fmt.Fprintf(w, "version       %s\n", clean(s.GetVersion()))
 	})

@@ -60,24 +60,27 @@ type found struct{ n *Network }
 
 // HandlePeerFound dials a peer that multicast DNS has found. The library calls it
 // from one goroutine; a slow dial delays the next, which bounds them.
-func (f found) HandlePeerFound(info peer.AddrInfo) { f.n.dial(info) }
+func (f found) HandlePeerFound(info peer.AddrInfo) {
+	_ = f.n.dial(info) // who is near says so again
+}
 
-// dial connects to a peer unless that is so already. It reports whether the peer
-// is connected.
-func (n *Network) dial(info peer.AddrInfo) bool {
-	if info.ID == n.host.ID() || !n.gater.allowed(info.ID) {
-		return false
-	}
-	if n.host.Network().Connectedness(info.ID) == network.Connected {
-		return true
+// dial connects to a peer unless that is so already.
+func (n *Network) dial(info peer.AddrInfo) error {
+	switch {
+	case info.ID == n.host.ID():
+		return errSelf
+	case !n.gater.allowed(info.ID):
+		return ErrNotAllowed
+	case n.host.Network().Connectedness(info.ID) == network.Connected:
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, dialTimeout)
 	defer cancel()
 	if err := n.host.Connect(ctx, info); err != nil {
 		n.logger.Debug("dial failed", "peer", info.ID, "error", err)
-		return false
+		return err
 	}
-	return true
+	return nil
 }
 
 // rendezvousLoop advertises the node in the DHT and dials who else did.
@@ -109,7 +112,7 @@ func (n *Network) rendezvous(disc *routing.RoutingDiscovery) {
 		n.host.Peerstore().AddAddrs(info.ID, info.Addrs, peerstore.TempAddrTTL)
 		if len(n.host.Network().Peers()) < n.settings.Limits.ConnectionsLow {
 			dialled++
-			n.dial(info)
+			_ = n.dial(info) // others may be found, and the next round asks again
 		}
 	}
 }

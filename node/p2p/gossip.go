@@ -64,7 +64,7 @@ func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, sco
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
 		pubsub.WithMessageIdFn(messageID),
 		pubsub.WithSubscriptionFilter(filter),
-		pubsub.WithLogger(logger),
+		pubsub.WithLogger(slog.New(demoted{logger.Handler()})),
 		pubsub.WithRPCLogger(slog.New(slog.DiscardHandler)),
 	}
 	if scoring != nil {
@@ -75,6 +75,30 @@ func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, sco
 		return nil, fmt.Errorf("gossip layer: %w", err)
 	}
 	return ps, nil
+}
+
+// demoted logs what a library finds worth knowing as worth debugging.
+type demoted struct{ slog.Handler }
+
+func (d demoted) Enabled(ctx context.Context, l slog.Level) bool {
+	return d.Handler.Enabled(ctx, demote(l))
+}
+
+func (d demoted) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = demote(r.Level)
+	return d.Handler.Handle(ctx, r)
+}
+
+func (d demoted) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return demoted{d.Handler.WithAttrs(attrs)}
+}
+func (d demoted) WithGroup(name string) slog.Handler { return demoted{d.Handler.WithGroup(name)} }
+
+func demote(l slog.Level) slog.Level {
+	if l == slog.LevelInfo {
+		return slog.LevelDebug
+	}
+	return l
 }
 
 // messageID is SHA-256 over topic and data: one record is one message, whoever

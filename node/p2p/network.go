@@ -46,6 +46,7 @@ type Network struct {
 	gater    *gater
 	filter   *subscriptionFilter
 	good     *goodPeers
+	failures dialFailures
 
 	// ctx ends when the network closes; the gossip layer and all loops hang on it.
 	ctx    context.Context
@@ -66,6 +67,11 @@ type PeerInfo struct {
 	Connected bool
 	// Latency is a moving average of round trips; 0 is unknown.
 	Latency time.Duration
+	// Bootstrap says that the configuration names the peer.
+	Bootstrap bool
+	// LastError is why a bootstrap peer could not be dialled last; empty while it is
+	// connected, and before it was tried.
+	LastError string
 }
 
 // New validates the configuration and builds the host without listening yet. The
@@ -265,13 +271,18 @@ func (n *Network) Connect(ctx context.Context, addr string) error {
 	return nil
 }
 
-// Peers lists connected peers first, then those that are dialled, each sorted by
-// id.
+// Peers lists connected peers first, then those that are dialled or should be, each
+// sorted by id.
 func (n *Network) Peers() []PeerInfo {
 	net := n.host.Network()
 	ids := net.Peers()
 	for _, t := range n.targets() {
 		ids = append(ids, t.ID)
+	}
+	bootstrap := make(map[peer.ID][]ma.Multiaddr)
+	for _, b := range n.settings.bootstrap {
+		bootstrap[b.ID] = append(bootstrap[b.ID], b.Addrs...)
+		ids = append(ids, b.ID)
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -280,12 +291,24 @@ func (n *Network) Peers() []PeerInfo {
 		if id == n.host.ID() {
 			continue
 		}
-		out = append(out, PeerInfo{
+		named, isBootstrap := bootstrap[id]
+		p := PeerInfo{
 			ID:        id,
 			Addrs:     n.host.Peerstore().Addrs(id),
 			Connected: net.Connectedness(id) == network.Connected,
 			Latency:   n.host.Peerstore().LatencyEWMA(id),
-		})
+			Bootstrap: isBootstrap,
+		}
+		if len(p.Addrs) == 0 {
+			p.Addrs = named
+		}
+		if isBootstrap && !p.Connected {
+			p.LastError = n.failures.of(id)
+			if !n.gater.allowed(id) {
+				p.LastError = ErrNotAllowed.Error()
+			}
+		}
+		out = append(out, p)
 	}
 	slices.SortStableFunc(out, func(a, b PeerInfo) int {
 		if a.Connected != b.Connected {
@@ -299,13 +322,21 @@ func (n *Network) Peers() []PeerInfo {
 	return out
 }
 
-func (n *Network) onConnected(_ network.Network, c network.Conn) {
-	n.logger.Debug("connected", "peer", c.RemotePeer(), "direction", c.Stat().Direction.String())
+func (n *Network) onConnected(net network.Network, c network.Conn) {
+	level := slog.LevelDebug
+	if len(net.ConnsToPeer(c.RemotePeer())) == 1 {
+		level = slog.LevelInfo // the first; more may come of both dialling at once
+	}
+	n.logger.Log(n.ctx, level, "peer connected", "peer", c.RemotePeer(), "address", c.RemoteMultiaddr(), "direction", c.Stat().Direction.String())
 }
 
 func (n *Network) onDisconnected(net network.Network, c network.Conn) {
 	if id := c.RemotePeer(); net.Connectedness(id) != network.Connected {
 		n.filter.forget(id)
-		n.logger.Debug("disconnected", "peer", id)
+		level := slog.LevelInfo
+		if n.ctx.Err() != nil {
+			level = slog.LevelDebug // it is this node that leaves
+		}
+		n.logger.Log(n.ctx, level, "peer disconnected", "peer", id, "address", c.RemoteMultiaddr())
 	}
 }

@@ -70,6 +70,7 @@ func (n *Network) redial(pauses map[peer.ID]*pause) {
 		}
 		if n.host.Network().Connectedness(t.ID) == network.Connected {
 			*p = pause{}
+			n.failures.clear(t.ID)
 			continue
 		}
 		if p.left > 0 {
@@ -87,7 +88,9 @@ func (n *Network) redial(pauses map[peer.ID]*pause) {
 			if s, ok := n.host.Network().(*swarm.Swarm); ok {
 				s.Backoff().Clear(t.ID)
 			}
-			if n.dial(t) {
+			err := n.dial(t)
+			n.noteDial(t, err)
+			if err == nil {
 				*p = pause{}
 				return
 			}

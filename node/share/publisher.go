@@ -106,16 +106,22 @@ func (p *Publisher) Preview(runs []model.Run, mode Mode) (*Preview, error) {
 	return out, nil
 }
 
+// Refreshed counts the records that a refresh signed.
+type Refreshed struct {
+	// Shared are new or renewed records, Withdrawn the retractions of others.
+	Shared, Withdrawn int
+}
+
 // Refresh makes the commons hold what the policy lets out for these runs: it
 // retracts what may no longer be shared, then publishes what changed and renews what
-// grows old. It returns the number of records signed. What cannot be shared is logged
-// and keeps nothing else from it; the error is about records that were to be published.
-func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (int, error) {
+// grows old. What cannot be shared is logged and keeps nothing else from it; the error
+// is about records that were to be published.
+func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	current, err := p.current()
 	if err != nil {
-		return 0, err
+		return Refreshed{}, err
 	}
 	drafts, withheld := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
 	wanted := make(map[slot]bool, len(drafts))
@@ -143,7 +149,7 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (int, error) 
 	if len(records) > 0 {
 		errs = append(errs, p.Publish(ctx, records))
 	}
-	return retracted + len(records), errors.Join(errs...)
+	return Refreshed{Shared: len(records), Withdrawn: retracted}, errors.Join(errs...)
 }
 
 // retract withdraws the current records that are not wanted, in order, before and

@@ -147,9 +147,9 @@ func TestRetractionsLeaveAlone(t *testing.T) {
 		calls++
 		return errors.New("no")
 	}
-	n, err := p.Refresh(t.Context(), ofJob("other", threeRuns()))
-	if err == nil || n != 4 || calls != 2 {
-		t.Errorf("%d records in %d calls, error %v; want 4 in 2 and both errors", n, calls, err)
+	done, err := p.Refresh(t.Context(), ofJob("other", threeRuns()))
+	if want := (share.Refreshed{Shared: 2, Withdrawn: 2}); err == nil || done != want || calls != 2 {
+		t.Errorf("%+v in %d calls, error %v; want %+v in 2 and both errors", done, calls, err, want)
 	}
 }
 

@@ -144,7 +144,7 @@ func TestEquivocationUsesNeither(t *testing.T) {
 	for range 2 {
 		sameIDs(t, "usable", ids(other), ids(all(t, db)...))
 		sameIDs(t, "offered", ids(a, b, other), entries(t, db))
-		if got := db.Authors()[a.Author]; got.Equivocations != 1 || got.Records != 2 {
+		if got := db.Authors()[a.Author]; got.Equivocations != 1 || got.Records != 2 || got.Usable != 0 {
 			t.Errorf("%+v", got)
 		}
 		if err := db.Close(); err != nil {
@@ -318,8 +318,8 @@ func TestQueries(t *testing.T) {
 		return n
 	}
 	if d := cmp.Diff(map[peer.ID]commons.AuthorInfo{
-		records[0].Author: {Organisation: "acme", Records: 2, Bytes: size(records[:2]...)},
-		records[2].Author: {Organisation: "bobs", Records: 2, Bytes: size(records[2:]...)},
+		records[0].Author: {Organisation: "acme", Usable: 2, Records: 2, Bytes: size(records[:2]...)},
+		records[2].Author: {Organisation: "bobs", Usable: 2, Records: 2, Bytes: size(records[2:]...)},
 	}, db.Authors()); d != "" {
 		t.Error(d)
 	}

@@ -34,6 +34,8 @@ type TopicCount struct {
 type AuthorInfo struct {
 	// Organisation is the display name in the author's latest record. Not verified.
 	Organisation string
+	// Usable counts records that are neither withdrawn nor equivocal.
+	Usable int
 	// Records counts all that is held of the author, retractions and proofs of
 	// equivocation included, and Bytes their envelopes.
 	Records, Bytes int
@@ -199,6 +201,11 @@ func (d *DB) Authors() map[peer.ID]AuthorInfo {
 				a.Organisation = m.organisation
 			}
 			out[m.author] = a
+		}
+		if n := len(usable(held)); n > 0 {
+			a := out[held[0].author]
+			a.Usable += n
+			out[held[0].author] = a
 		}
 		if len(held) > 1 {
 			a := out[held[0].author]

@@ -360,7 +360,8 @@ type StatusResponse struct {
 	// Connected.
 	Peers         uint32  `protobuf:"varint,10,opt,name=peers,proto3" json:"peers,omitempty"`
 	UptimeSeconds float64 `protobuf:"fixed64,11,opt,name=uptime_seconds,json=uptimeSeconds,proto3" json:"uptime_seconds,omitempty"`
-	// Peers that the configuration names, and how many of them are not connected.
+	// Peers that the configuration names, and how many of them could not be dialled
+	// last and are not connected.
 	BootstrapPeers            uint32 `protobuf:"varint,12,opt,name=bootstrap_peers,json=bootstrapPeers,proto3" json:"bootstrap_peers,omitempty"`
 	UnreachableBootstrapPeers uint32 `protobuf:"varint,13,opt,name=unreachable_bootstrap_peers,json=unreachableBootstrapPeers,proto3" json:"unreachable_bootstrap_peers,omitempty"`
 	unknownFields             protoimpl.UnknownFields
