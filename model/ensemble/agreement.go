@@ -24,46 +24,52 @@ func (e *evaluator) bayesFactor(a, b *series, shared bool) (float64, error) {
 	}
 
 	mean1, mean2 := stat.Mean(a.y, nil), stat.Mean(b.y, nil)
+	correlation := e.p.SiblingCorrelation
 	if shared {
+		correlation = 1
 		mean1 = (mean1*float64(n1) + mean2*float64(n2)) / float64(n)
 		mean2 = mean1
 	}
-	residual := make([]float64, n)
-	for i, v := range a.y {
-		residual[i] = v - mean1 - a.prior[i]
-	}
-	for i, v := range b.y {
-		residual[n1+i] = v - mean2 - b.prior[i]
-	}
 
-	correlation := 1.
-	if !shared {
-		correlation = e.p.SiblingCorrelation
+	// The rows of b in the factor of the joint covariance, n2 x n, and the solution.
+	if need := (n2 + 1) * n; len(e.scratch) < need {
+		e.scratch = make([]float64, need)
 	}
-	joint, solved := make([]float64, n*n), make([]float64, n)
+	rows, solved := e.scratch[:n2*n], e.scratch[n2*n:(n2+1)*n]
 	logs := make([]float64, len(e.p.ShapeSDs))
 	for k, sd := range e.p.ShapeSDs {
-		logDiag := 0.
-		for i := range n1 {
-			copy(joint[i*n:i*n+i+1], a.factors[k][i*n1:i*n1+i+1])
-			logDiag += math.Log(joint[i*n+i])
+		if shared {
+			for i, v := range a.y {
+				solved[i] = v - mean1 - a.prior[i]
+			}
+			forward(a.factors[k], n1, solved[:n1])
+		} else {
+			copy(solved, a.solved[k])
 		}
+		logDiag := a.logDiag[k]
 		for i := range n2 {
-			row := joint[(n1+i)*n:]
+			row := rows[i*n : i*n+n1+i+1]
 			cross.at(row[:n1], i, sd*sd, crossLevel)
 			if correlation != 1 {
 				floats.Scale(correlation, row[:n1])
 			}
-			b.g.at(row[n1:n1+i+1], i, sd*sd, level)
+			b.g.at(row[n1:], i, sd*sd, level)
 			row[n1+i] += b.noise[i]
+
+			forward(a.factors[k], n1, row[:n1])
+			for j := range i {
+				other := rows[j*n : j*n+n1+j+1]
+				row[n1+j] = (row[n1+j] - floats.Dot(row[:n1+j], other[:n1+j])) / other[n1+j]
+			}
+			v := row[n1+i] - floats.Dot(row[:n1+i], row[:n1+i])
+			if !(v > 0) {
+				return 0, ErrNotPositiveDefinite
+			}
+			row[n1+i] = math.Sqrt(v)
+			logDiag += math.Log(row[n1+i])
+			solved[n1+i] = (b.y[i] - mean2 - b.prior[i] - floats.Dot(row[:n1+i], solved[:n1+i])) / row[n1+i]
 		}
-		rest, err := factorize(joint, n, n1)
-		if err != nil {
-			return 0, err
-		}
-		copy(solved, residual)
-		forward(joint, n, solved)
-		logs[k] = -.5*floats.Dot(solved, solved) - logDiag - rest
+		logs[k] = -.5*floats.Dot(solved, solved) - logDiag
 	}
 	return logSumExp(logs) - math.Log(float64(len(logs))) - a.alone - b.alone, nil
 }

@@ -16,11 +16,10 @@ import (
 var ErrNotPositiveDefinite = fmt.Errorf("%w: a covariance is not positive definite", ErrInvalid)
 
 // factorize overwrites the lower triangle of the n x n row-major a with its
-// Cholesky factor, starting at row from (the rows above are factored already).
-// The upper triangle is left as it is. It returns the sum of the logs of the
-// new diagonal entries.
-func factorize(a []float64, n, from int) (logDiag float64, err error) {
-	for i := from; i < n; i++ {
+// Cholesky factor. The upper triangle is left as it is. It returns the sum of the
+// logs of the diagonal entries.
+func factorize(a []float64, n int) (logDiag float64, err error) {
+	for i := range n {
 		row := a[i*n : i*n+i+1]
 		for j := range i {
 			other := a[j*n : j*n+j+1]

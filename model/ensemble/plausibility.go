@@ -7,11 +7,13 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// evaluator computes evidences of supports under the shape prior. It is read-only
-// after construction.
+// evaluator computes evidences of supports under the shape prior. It is not safe
+// for concurrent use.
 type evaluator struct {
 	p     *Params
 	prior *shapePrior
+	// scratch is room for the rows of a joint covariance.
+	scratch []float64
 }
 
 // covariance returns the lower triangle of the covariance of n runs at shape scale
@@ -35,13 +37,13 @@ func (e *evaluator) evidenceAlone(s *series) error {
 	logs := make([]float64, len(e.p.ShapeSDs))
 	for k, sd := range e.p.ShapeSDs {
 		l := e.covariance(s.g, sd, s.noise)
-		logDiag, err := factorize(l, n, 0)
+		logDiag, err := factorize(l, n)
 		if err != nil {
 			return err
 		}
 		r := s.residual()
 		forward(l, n, r)
-		s.factors, s.solved = append(s.factors, l), append(s.solved, r)
+		s.factors, s.solved, s.logDiag = append(s.factors, l), append(s.solved, r), append(s.logDiag, logDiag)
 		logs[k] = -.5*floats.Dot(r, r) - logDiag
 	}
 	s.alone = logSumExp(logs) - math.Log(float64(len(logs)))
@@ -74,16 +76,12 @@ func (e *evaluator) plausibility(s *series) float64 {
 			}
 		}
 		forwardRows(s.factors[k], n, rows)
-		logDiag := 0.
-		for i := range n {
-			logDiag += math.Log(s.factors[k][i*n+i])
-		}
 		for c := range columns {
 			sum := 0.
 			for i := range n {
 				sum += rows[i][c] * rows[i][c]
 			}
-			logs[c] = append(logs[c], -.5*sum-logDiag)
+			logs[c] = append(logs[c], -.5*sum-s.logDiag[k])
 		}
 	}
 	evidence := make([]float64, columns)

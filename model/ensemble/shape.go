@@ -119,7 +119,7 @@ func (e *evaluator) newSupportShape(kernel *kernelRows, runs *series, k float64)
 	weights, means, solved := make([]float64, scales), make([][]float64, scales), make([][][]float64, scales)
 	for j, sd := range e.p.ShapeSDs {
 		l := e.covariance(own, sd, d.noise)
-		logDiag, err := factorize(l, n, 0)
+		logDiag, err := factorize(l, n)
 		if err != nil {
 			return nil, err
 		}

@@ -73,6 +73,8 @@ type series struct {
 	factors [][]float64
 	// solved is L^-1 (y - mean(y) - prior), one a shape scale.
 	solved [][]float64
+	// logDiag is the sum of the logs of each factor's diagonal.
+	logDiag []float64
 }
 
 func (e *evaluator) newSeries(t *Trace, center []float64) (*series, error) {
