@@ -42,7 +42,13 @@ type importCSVCmd struct {
 
 // Help implements kong's interface for examples.
 func (importCSVCmd) Help() string {
-	text := "Importing a file twice changes nothing. The columns are:\n\n"
+	text := `Importing a file twice changes nothing: a run is one that is stored already if all
+but its utilisation is equal. For the same reason equal lines of a file count once;
+where a job really ran twice alike, give the start to tell the runs apart.
+
+The columns are:
+
+`
 	for _, c := range runtable.Columns() {
 		need := ""
 		if c.Required {
@@ -73,14 +79,28 @@ func (c importCSVCmd) Run(a *app) error {
 	if report.Bad > 0 && !c.SkipBad {
 		return fmt.Errorf("%s of %d cannot be imported, so nothing was; mend the file or add --skip-bad", counted(report.Bad, "line"), report.Bad+len(report.Runs))
 	}
+	repeated := dropRepeated(report)
 	if c.DryRun {
-		return c.summarise(a, report)
+		return c.summarise(a, report, repeated)
 	}
 	imported, unchanged, err := send(a, report.Runs)
 	if err != nil {
 		return err
 	}
-	return c.print(a, report, imported, unchanged)
+	return c.print(a, report, repeated, imported, unchanged)
+}
+
+// dropRepeated keeps one of equal runs and says how many it dropped.
+func dropRepeated(report *ingest.Report) int {
+	seen := make(map[string]bool, len(report.Runs))
+	before := len(report.Runs)
+	report.Runs = slices.DeleteFunc(report.Runs, func(r model.Run) bool {
+		id := r.ID()
+		was := seen[id]
+		seen[id] = true
+		return was
+	})
+	return before - len(report.Runs)
 }
 
 func (c importCSVCmd) read(a *app) (*ingest.Report, error) {
@@ -164,6 +184,7 @@ type importResult struct {
 	Runs      int           `json:"runs"`
 	Workloads []importGroup `json:"workloads"`
 	Bad       int           `json:"bad"`
+	Repeated  int           `json:"repeated"`
 	Imported  uint32        `json:"imported"`
 	Unchanged uint32        `json:"unchanged"`
 	DryRun    bool          `json:"dry_run"`
@@ -197,9 +218,9 @@ func groups(runs []model.Run) []importGroup {
 	return out
 }
 
-func (c importCSVCmd) summarise(a *app, report *ingest.Report) error {
+func (c importCSVCmd) summarise(a *app, report *ingest.Report, repeated int) error {
 	if c.JSON {
-		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, DryRun: true})
+		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, Repeated: repeated, DryRun: true})
 	}
 	t := newTable("JOB", "TOPIC", "DATASET", ">RUNS", ">OK")
 	for _, g := range groups(report.Runs) {
@@ -207,25 +228,33 @@ func (c importCSVCmd) summarise(a *app, report *ingest.Report) error {
 	}
 	return a.print(func(w *bytes.Buffer) {
 		t.print(w, "The file holds no run.")
-		fmt.Fprintf(w, "%s would be imported; nothing was stored.\n", counted(len(report.Runs), "run"))
+		fmt.Fprintf(w, "%s would be imported%s; nothing was stored.\n", counted(len(report.Runs), "run"), countedOnce(repeated))
 	})
 }
 
-func (c importCSVCmd) print(a *app, report *ingest.Report, imported, unchanged uint32) error {
+func (c importCSVCmd) print(a *app, report *ingest.Report, repeated int, imported, unchanged uint32) error {
 	if c.JSON {
-		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, Imported: imported, Unchanged: unchanged})
+		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, Repeated: repeated, Imported: imported, Unchanged: unchanged})
 	}
 	if len(report.Runs) == 0 {
 		_, err := fmt.Fprintln(a.stdout, "The file holds no run.")
 		return err
 	}
 	return a.print(func(w *bytes.Buffer) {
-		printCounts(w, len(groups(report.Runs)), imported, unchanged, report.Bad)
+		printCounts(w, len(groups(report.Runs)), imported, unchanged, repeated, report.Bad)
 	})
 }
 
-func printCounts(w *bytes.Buffer, workloads int, imported, unchanged uint32, bad int) {
-	fmt.Fprintf(w, "Imported %s of %s", counted(imported, "run"), counted(workloads, "workload"))
+// countedOnce says that lines of a file are equal.
+func countedOnce(repeated int) string {
+	if repeated == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s counted once", counted(repeated, "repeated line"))
+}
+
+func printCounts(w *bytes.Buffer, workloads int, imported, unchanged uint32, repeated, bad int) {
+	fmt.Fprintf(w, "Imported %s of %s%s", counted(imported, "run"), counted(workloads, "workload"), countedOnce(repeated))
 	if unchanged > 0 {
 		fmt.Fprintf(w, "; %s stored before", number(unchanged))
 	}

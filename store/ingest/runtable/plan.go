@@ -46,7 +46,7 @@ func Columns() []Column {
 		{"machine_type", true, "the provider's name such as m4.xlarge"},
 		{"nodes", true, "number of nodes"},
 		{"runtime_s", true, "wall time in seconds or such as 13m20s; may be empty where a run failed"},
-		{"outcome", false, "ok, failed or timeout; without the column, ok"},
+		{"outcome", false, "ok, failed or timeout, or as Spark and YARN say it, such as SUCCEEDED, KILLED, TIMED_OUT; without the column, ok"},
 		{"start", false, "when it began, such as 2026-03-01T12:00:00Z; without a zone, UTC"},
 	}
 	for _, resource := range []string{"cpu", "memory", "disk", "network"} {
@@ -87,7 +87,7 @@ func newPlan(header []string, opts Options) (*plan, error) {
 		case !known[ours]:
 			return nil, fmt.Errorf("%w: there is no column %q to map %q to; the columns are %s", ErrOptions, ours, theirs, columnList())
 		case !slices.Contains(names, theirs):
-			return nil, fmt.Errorf("%w: there is no column %q to map to %s; the header is %s", ErrOptions, theirs, ours, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%w: there is no column %q to map to %s; the header is %s", ErrOptions, theirs, ours, headerText(names))
 		}
 	}
 	for name := range defaults {
@@ -103,7 +103,7 @@ func newPlan(header []string, opts Options) (*plan, error) {
 			p.preset = PresetScout
 			p.scout(names, mapping)
 		} else if opts.Preset == PresetScout {
-			return nil, fmt.Errorf("%w: a scout table has the columns %s; the header is %s", ErrHeader, strings.Join(scoutColumns(), ", "), strings.Join(names, ", "))
+			return nil, fmt.Errorf("%w: a scout table has the columns %s; the header is %s", ErrHeader, strings.Join(scoutColumns(), ", "), headerText(names))
 		}
 	default:
 		return nil, fmt.Errorf("%w: there is no preset %q; the presets are %s and %s", ErrOptions, opts.Preset, PresetScout, PresetNone)
@@ -131,7 +131,7 @@ func (p *plan) place(names []string, mapping map[string]string, known map[string
 			continue
 		}
 		if j, twice := p.at[ours]; twice {
-			return fmt.Errorf("%w: %q and %q are both %s; map one of them only", ErrHeader, names[j], name, ours)
+			return fmt.Errorf("%w: %q and %q are both %s; map one of them only", ErrHeader, clip(names[j]), clip(name), ours)
 		}
 		p.at[ours] = i
 	}
@@ -151,7 +151,7 @@ func (p *plan) complete(names []string) error {
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("%w: %s missing; the header is %s: rename a column, map one (such as node_count=nodes), or give one value for all rows",
-			ErrHeader, strings.Join(missing, ", "), strings.Join(names, ", "))
+			ErrHeader, strings.Join(missing, ", "), headerText(names))
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func columnNames(header []string) ([]string, error) {
 	for i, h := range header {
 		names[i] = strings.ToLower(strings.TrimSpace(h))
 		if j, twice := seen[names[i]]; twice && names[i] != "" {
-			return nil, fmt.Errorf("%w: columns %d and %d are both %q: remove or rename one", ErrHeader, j+1, i+1, names[i])
+			return nil, fmt.Errorf("%w: columns %d and %d are both %q: remove or rename one", ErrHeader, j+1, i+1, clip(names[i]))
 		}
 		seen[names[i]] = i
 	}
@@ -192,7 +192,7 @@ func columnList() string {
 	for i, c := range columns {
 		names[i] = c.Name
 	}
-	return strings.Join(names, ", ")
+	return headerText(names)
 }
 
 func scoutColumns() []string {
@@ -254,8 +254,8 @@ func (p *plan) run(record []string) (model.Run, error) {
 		return r, field("start", err)
 	}
 	if s := get("outcome"); s != "" {
-		if r.Outcome, err = model.ParseOutcome(strings.ToLower(s)); err != nil {
-			return r, err
+		if r.Outcome, err = parseOutcome(s); err != nil {
+			return r, field("outcome", err)
 		}
 	}
 	if r.RuntimeSeconds, err = parseSeconds(get("runtime_s")); err != nil {

@@ -139,7 +139,7 @@ func TestOptionalValues(t *testing.T) {
 		{"input_bytes", "1e30", "input_bytes must be"}, {"input_bytes", "10 kkb", "input_bytes is not a size"},
 		{"start", "2026-03-01", ""}, {"start", "1772366400", ""}, {"start", "1772366400123", ""}, {"start", "2026-03-01T12:00:00.5+02:00", ""},
 		{"start", "yesterday", "start is not a time"}, {"start", "12", "start is not a time"}, {"start", "0001-01-02", "start is not between"},
-		{"outcome", "OK", ""}, {"outcome", "killed", "outcome must be"},
+		{"outcome", "OK", ""}, {"outcome", "Killed", ""}, {"outcome", "TIMED_OUT", ""}, {"outcome", "maybe", "outcome must be"},
 		{"cpu_p10", "0.5", "cpu_p10, _p50, _p90 must be given together"}, {"cpu_p50", "250%", "cpu_p50 is not a share"},
 	} {
 		t.Run(c.column+" "+c.value, func(t *testing.T) {
@@ -178,6 +178,7 @@ func TestRefusesTables(t *testing.T) {
 		{"default of nothing", header, runtable.Options{Defaults: map[string]string{"x": "1"}}, runtable.ErrOptions, `no column "x"`},
 		{"unknown preset", header, runtable.Options{Preset: "x"}, runtable.ErrOptions, `no preset "x"`},
 		{"not scout", header, runtable.Options{Preset: runtable.PresetScout}, runtable.ErrHeader, "a scout table has"},
+		{"no table", strings.Repeat("garbage ", 1000) + "\n", runtable.Options{}, runtable.ErrHeader, strings.Repeat("garbage ", 25) + "...: rename a column"},
 		{"header with a quote", `job,"x` + "\n" + row, runtable.Options{}, runtable.ErrHeader, "quote"},
 		{"huge line", header + row + strings.Repeat("x", 2*runtable.MaxLine) + "\n" + row, runtable.Options{}, runtable.ErrTooLarge, "longer than"},
 		{"huge quote", header + `"` + strings.Repeat(row, 2*runtable.MaxLine/len(row)), runtable.Options{}, runtable.ErrTooLarge, "quote not closed"},

@@ -172,6 +172,38 @@ func parseShare(s string) (float64, error) {
 	return v, nil
 }
 
+// outcomes are words of schedulers, beside those of package model.
+var outcomes = map[string]model.Outcome{
+	"success": model.OK, "succeeded": model.OK, "finished": model.OK, "completed": model.OK,
+	"failure": model.Failed, "error": model.Failed, "killed": model.Failed,
+	"timed_out": model.Timeout,
+}
+
+// parseOutcome reads how a run ended, in upper or lower case.
+func parseOutcome(s string) (model.Outcome, error) {
+	word := strings.ToLower(s)
+	if o, known := outcomes[word]; known {
+		return o, nil
+	}
+	o, err := model.ParseOutcome(word)
+	if err != nil {
+		return 0, fmt.Errorf("must be ok, failed or timeout (or such as SUCCEEDED, KILLED, TIMED_OUT): %q", clip(s))
+	}
+	return o, nil
+}
+
+// maxHeaderText bounds what a message shows of a header: a file that is no table may
+// have anything there.
+const maxHeaderText = 200
+
+func headerText(names []string) string {
+	text := strings.Join(names, ", ")
+	if len(text) > maxHeaderText {
+		text = strings.ToValidUTF8(text[:maxHeaderText], "") + "..."
+	}
+	return text
+}
+
 // clip shortens a value for a message.
 func clip(s string) string {
 	const limit = 60
