@@ -80,6 +80,7 @@ func (m *Evidence) Evaluate(p *Problem, observed []Observation) (*Evaluation, er
 		Next:        argmaxOpen(s, improvement, mixture),
 	}
 	s.doubtFailures(e.Predictions)
+	s.calibrate(e.Predictions)
 	if decideStop(e, s); pareto != nil {
 		e.Front = s.observedFront(answers)
 		pareto.decideStop(e, s)
