@@ -40,7 +40,7 @@ func TestKilledWhileReceiving(t *testing.T) {
 	}
 	dir, seen := t.TempDir(), 0
 	crash.Loop(t, "TestKilledWhileReceiving", dir, 21, func(round int, acked []string) {
-		rep, err := commons.Fsck(dir)
+		rep, err := commons.Fsck(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,6 +25,8 @@ var (
 	ErrInUse = kv.ErrInUse
 	// ErrCorrupt says that stored bytes are not what was written.
 	ErrCorrupt = kv.ErrCorrupt
+	// ErrDiskFull says that the file system has too little room to go on safely.
+	ErrDiskFull = kv.ErrDiskFull
 	// ErrClosed says that the database has been closed.
 	ErrClosed = kv.ErrClosed
 )

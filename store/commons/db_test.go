@@ -467,7 +467,7 @@ func TestOwnRecordThatCameBack(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err := commons.Fsck(dir); err != nil || !rep.OK() {
+	if rep, err := commons.Fsck(t.Context(), dir); err != nil || !rep.OK() {
 		t.Error(rep, err)
 	}
 }

@@ -1,6 +1,7 @@
 package commons
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 
@@ -17,11 +18,11 @@ var ErrNoDatabase = kv.ErrNoDatabase
 // verifies every signature, decodes every body, and looks for records that a
 // newer one should have replaced. An error says that there was nothing to check
 // ([ErrNoDatabase], [ErrInUse]); what is wrong is in the report.
-func Fsck(dir string) (*Report, error) {
+func Fsck(ctx context.Context, dir string) (*Report, error) {
 	slots := make(map[slot][]*meta)
 	floors := make(map[slot]uint64)
 	var all []*meta
-	return kv.Fsck(dir, kind, func(r *Report, key, payload []byte) {
+	return kv.Fsck(ctx, dir, kind, func(r *Report, key, payload []byte) {
 		switch key[0] {
 		case recordPrefix:
 			if m := checkRecord(r, key, payload); m != nil {

@@ -69,7 +69,7 @@ func TestFsckFindsInconsistencies(t *testing.T) {
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
-			rep, err := Fsck(dir)
+			rep, err := Fsck(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}

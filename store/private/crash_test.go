@@ -17,7 +17,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 	dir, seen := t.TempDir(), 0
 	crash.Loop(t, "TestKilledWhileWriting", dir, 21, func(round int, acked []string) {
-		rep, err := private.Fsck(dir)
+		rep, err := private.Fsck(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}

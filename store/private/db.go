@@ -18,6 +18,8 @@ var (
 	ErrInUse = kv.ErrInUse
 	// ErrCorrupt says that stored bytes are not what was written.
 	ErrCorrupt = kv.ErrCorrupt
+	// ErrDiskFull says that the file system has too little room to go on safely.
+	ErrDiskFull = kv.ErrDiskFull
 	// ErrTooLarge says that a batch or a search is too large to be stored at once.
 	ErrTooLarge = kv.ErrTooLarge
 	// ErrClosed says that the database has been closed.

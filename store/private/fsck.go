@@ -1,6 +1,7 @@
 package private
 
 import (
+	"context"
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -18,11 +19,11 @@ var ErrNoDatabase = kv.ErrNoDatabase
 // decodes and validates every run and search, and compares the indices with the
 // runs. An error says that there was nothing to check ([ErrNoDatabase],
 // [ErrInUse]); what is wrong is in the report, which holds private names.
-func Fsck(dir string) (*Report, error) {
+func Fsck(ctx context.Context, dir string) (*Report, error) {
 	// An index key is wanted by a run, found, or both.
 	const wanted, found = 1, 2
 	index := make(map[string]int)
-	return kv.Fsck(dir, kind, func(r *Report, key, payload []byte) {
+	return kv.Fsck(ctx, dir, kind, func(r *Report, key, payload []byte) {
 		switch key[0] {
 		case runPrefix:
 			if len(key) != 1+runIDSize {

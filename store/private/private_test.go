@@ -217,7 +217,7 @@ func TestSearches(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err := private.Fsck(dir); err != nil || !rep.OK() || !rep.CleanShutdown {
+	if rep, err := private.Fsck(t.Context(), dir); err != nil || !rep.OK() || !rep.CleanShutdown {
 		t.Error(rep, err)
 	}
 }
@@ -326,7 +326,7 @@ func TestSecondOpenerIsRefused(t *testing.T) {
 	if want := fmt.Sprintf("store: %s is in use by another process", dir); !errors.Is(err, private.ErrInUse) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if _, err := private.Fsck(dir); !errors.Is(err, private.ErrInUse) {
+	if _, err := private.Fsck(t.Context(), dir); !errors.Is(err, private.ErrInUse) {
 		t.Errorf("fsck: %v", err)
 	}
 	add(t, db, 1, 0, run("a", 1))

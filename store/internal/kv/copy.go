@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,13 +15,57 @@ import (
 // Badger allocates its logs ahead, tens of MiB of which are rarely in use.
 const copyBlock = 64 << 10
 
-// copyFiles copies the regular files of a directory.
-func copyFiles(from, to string) error {
+// scratchPattern names the copies that checks make, which never outlive them unless
+// the process is killed.
+const scratchPattern = ".fsck-*"
+
+// scratch copies a database into a new directory, mode 0700, in the database's own,
+// and removes those that processes which were killed left behind.
+func scratch(ctx context.Context, dir string) (tmp string, err error) {
+	if err := removeScratch(dir); err != nil {
+		return "", err
+	}
+	if tmp, err = os.MkdirTemp(dir, scratchPattern); err != nil {
+		return "", fmt.Errorf("store: %w", err)
+	}
+	if err := copyFiles(ctx, dir, tmp, true); err != nil {
+		return "", errors.Join(spaceError(dir, err), os.RemoveAll(tmp))
+	}
+	return tmp, nil
+}
+
+func removeScratch(dir string) error {
+	stale, err := filepath.Glob(filepath.Join(dir, scratchPattern))
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	for _, d := range stale {
+		unlock, err := lockShared(d)
+		if errors.Is(err, ErrInUse) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		unlock()
+		if err := os.RemoveAll(d); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	return nil
+}
+
+// copyFiles copies the regular files of a directory, or links its tables where the
+// file system can: Badger never writes to them again.
+func copyFiles(ctx context.Context, from, to string, link bool) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if !e.Type().IsRegular() || e.Name() == "LOCK" {
 			continue
 		}
@@ -30,7 +75,11 @@ func copyFiles(from, to string) error {
 			}
 			continue
 		}
-		if err := copyFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+		source, target := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
+		if link && filepath.Ext(source) == ".sst" && os.Link(source, target) == nil {
+			continue
+		}
+		if err := copyFile(source, target); err != nil {
 			return fmt.Errorf("store: copying %s: %w", e.Name(), err)
 		}
 	}

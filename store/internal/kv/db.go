@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type DB struct {
 	Notifier
 	opts  Options
 	dir   string
+	kind  string
 	clean bool
 
 	mu     sync.RWMutex
@@ -44,71 +46,118 @@ type DB struct {
 
 // Open opens the database in dir or creates it, with mode 0700. Kind names what
 // the database holds and its format, such as "commons/1"; a directory of another
-// kind is refused with [ErrKind], one that is open elsewhere with [ErrInUse].
+// kind is refused with [ErrKind], one that is open elsewhere with [ErrInUse], one that
+// lacks files or has damaged ones with [ErrCorrupt], and one on a file system that is
+// nearly full with [ErrDiskFull].
 func Open(dir, kind string, opts Options) (*DB, error) {
 	opts = opts.withDefaults()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("store: making %s: %w", dir, err)
 	}
-	if err := verify(dir, opts.Logger); err != nil {
+	if err := checkSpace(dir, opts.Free); err != nil {
 		return nil, err
+	}
+	made, err := verify(dir, kind, opts.Logger)
+	if err != nil {
+		return nil, err
+	}
+	if made {
+		// From here on the manifest may change.
+		if err := writeFormat(dir, kind, ""); err != nil {
+			return nil, spaceError(dir, err)
+		}
 	}
 	b, err := openBadger(dir, opts.badger(dir))
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{opts: opts, dir: dir, b: b}
-	if err := d.begin(kind); err != nil {
+	d := &DB{opts: opts, dir: dir, kind: kind, b: b}
+	err = d.begin(made)
+	if err == nil {
+		err = spaceError(dir, d.unseal())
+	}
+	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return d, nil
 }
 
-// verify refuses a database with damaged tables, and one that is in use. Of logs
-// that are damaged it keeps a copy, and says so; empty ones it removes.
-func verify(dir string, log *slog.Logger) error {
+// verify refuses a database with damaged or missing tables, and one that is in use. Of
+// logs that are damaged it keeps a copy, and says so; empty ones it removes. Made says
+// that the database had been created before.
+func verify(dir, kind string, log *slog.Logger) (made bool, err error) {
 	unlock, err := lockShared(dir)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer unlock()
+	if err := removeScratch(dir); err != nil {
+		return false, err
+	}
+	if made, err = checkFormat(dir, kind); err != nil {
+		return made, err
+	}
 	var damage []error
-	if _, err := tableDamage(dir, func(name string, err error) {
-		damage = append(damage, fmt.Errorf("%w: %s in %s: %w; restore a backup, or move the directory away to start anew", ErrCorrupt, name, dir, err))
-	}); err != nil {
-		return err
+	unnamed, err := tableDamage(dir, func(name string, err error) {
+		damage = append(damage, corrupt(dir, "%s: %w", name, err))
+	})
+	if err != nil {
+		return made, err
 	}
 	if len(damage) > 0 {
-		return damage[0]
+		return made, damage[0]
+	}
+	if made && len(unnamed) > 0 {
+		lost, err := lostTables(dir, unnamed)
+		if err != nil {
+			return made, err
+		}
+		if lost {
+			return made, corrupt(dir, "%s lacks tables that are there: %s", badger.ManifestFilename, strings.Join(unnamed, ", "))
+		}
 	}
 	kept, err := keepDamagedLogs(dir)
 	for _, file := range kept {
 		log.Error("database log is damaged: what was written last may be lost", "kept", file)
 	}
 	if err != nil {
-		return err
+		return made, err
 	}
-	return removeEmptyLogs(dir)
+	return made, removeEmptyLogs(dir)
 }
 
 func openBadger(dir string, o badger.Options) (*badger.DB, error) {
 	b, err := badger.Open(o)
-	switch {
-	case err == nil:
+	if log, ok := o.Logger.(*badgerLog); ok {
+		log.opened(err)
+	}
+	if err == nil {
 		return b, nil
-	// Badger has no sentinel for it.
-	case strings.Contains(err.Error(), "Another process is using this Badger database"):
+	}
+	// Badger has no sentinels for most of these.
+	says := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(err.Error(), t) })
+	}
+	switch {
+	case says("Another process is using this Badger database"):
 		return nil, fmt.Errorf("store: %s %w", dir, ErrInUse)
+	case says("no space left on device", "disk quota exceeded"):
+		return nil, fmt.Errorf("%w in %s: %w", ErrDiskFull, dir, err)
+	case says(badger.ErrEncryptionKeyMismatch.Error(), "key registry", "EOF"):
+		return nil, corrupt(dir, "%s: %w", badger.KeyRegistryFileName, err)
 	}
 	return nil, fmt.Errorf("store: opening %s: %w", dir, err)
 }
 
 // begin checks the kind, remembers whether the last shutdown was clean, and marks
-// the database as open.
-func (d *DB) begin(kind string) error {
+// the database as open. Made says that it had been created before.
+func (d *DB) begin(made bool) error {
+	kind := d.kind
 	return d.Update(func(t *Txn) error {
 		got, err := t.Get([]byte(kindKey))
 		switch {
+		case errors.Is(err, ErrNotFound) && made:
+			return corrupt(d.dir, "what it held is gone")
 		case errors.Is(err, ErrNotFound):
 			d.clean = true
 			if err := t.Set([]byte(kindKey), []byte(kind)); err != nil {
@@ -151,12 +200,16 @@ func (d *DB) View(fn func(*Txn) error) error {
 
 // Update runs fn and writes what it set, all or nothing; it is on disk when
 // Update returns nil. On a conflict with a concurrent update fn runs again.
-// A transaction above [MaxTransaction] is refused with [ErrTooLarge].
+// A transaction above [MaxTransaction] is refused with [ErrTooLarge], and any with
+// [ErrDiskFull] where the file system is nearly full.
 func (d *DB) Update(fn func(*Txn) error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.closed {
 		return ErrClosed
+	}
+	if err := checkSpace(d.dir, d.opts.Free); err != nil {
+		return err
 	}
 	for {
 		err := d.b.Update(func(t *badger.Txn) error { return fn(&Txn{t}) })
@@ -218,6 +271,36 @@ func (d *DB) Close() error {
 		if cerr := d.b.Close(); cerr != nil {
 			err = errors.Join(err, fmt.Errorf("store: closing %s: %w", d.dir, cerr))
 		}
+		if err == nil {
+			err = d.seal()
+		}
 	})
 	return err
+}
+
+// seal notes the manifest of a database that has been closed in order, unless
+// another process has it open already.
+func (d *DB) seal() error {
+	unlock, err := lockShared(d.dir)
+	if errors.Is(err, ErrInUse) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	sum, err := manifestSum(d.dir)
+	if err != nil {
+		return fmt.Errorf("store: closing %s: %w", d.dir, err)
+	}
+	return writeFormat(d.dir, d.kind, sum)
+}
+
+// unseal notes that the manifest may change. A process that closed the database
+// meanwhile may have written the note anew.
+func (d *DB) unseal() error {
+	if _, sum, err := readFormat(d.dir); err == nil && sum == "" {
+		return nil
+	}
+	return writeFormat(d.dir, d.kind, "")
 }

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,16 +50,14 @@ func (r *Report) Problemf(format string, args ...any) {
 
 // Fsck reads everything in a database of a kind that no process has open, and
 // changes nothing: Badger repairs and removes files even when it opens a
-// database for reading, so it gets a copy in the directory for temporary files.
+// database for reading, so it gets a copy in a directory of its own in this one.
 // Each is called with every key of other packages and its payload, done once
 // after the last. What is wrong with the data is in the report; an error says
-// that there is nothing to check ([ErrNoDatabase], [ErrInUse]) or no way to.
-func Fsck(dir, kind string, each func(r *Report, key, payload []byte), done func(*Report)) (rep *Report, err error) {
-	if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("store: %s %w", dir, ErrNoDatabase)
-		}
-		return nil, fmt.Errorf("store: %w", err)
+// that there is nothing to check ([ErrNoDatabase], [ErrInUse]), no way to, or that
+// the context ended.
+func Fsck(ctx context.Context, dir, kind string, each func(r *Report, key, payload []byte), done func(*Report)) (rep *Report, err error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("store: %s %w", dir, ErrNoDatabase)
 	}
 	unlock, err := lockShared(dir)
 	if err != nil {
@@ -66,6 +65,17 @@ func Fsck(dir, kind string, each func(r *Report, key, payload []byte), done func
 	}
 	defer unlock()
 	rep = &Report{Dir: dir, Kind: kind}
+	made, err := checkFormat(dir, kind)
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrKind) {
+		rep.Problemf("%v", err)
+		return rep, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("store: %s %w", dir, ErrNoDatabase)
+	}
 	if err := checkLogs(dir, rep); err != nil {
 		return nil, err
 	}
@@ -77,25 +87,25 @@ func Fsck(dir, kind string, each func(r *Report, key, payload []byte), done func
 	if rep.Bad > inLogs {
 		return rep, nil // Badger would not survive opening it
 	}
-	tmp, err := os.MkdirTemp("", "karasu-fsck-")
+	tmp, err := scratch(ctx, dir)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if err := copyFiles(dir, tmp); err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	b, err := openCopy(tmp)
 	if err != nil {
 		rep.Problemf("cannot be opened: %s", strings.ReplaceAll(err.Error(), tmp, dir))
 		return rep, nil
 	}
-	holds := rep.read(b, each)
+	holds := rep.read(ctx, b, each)
 	if err := b.Close(); err != nil {
 		rep.Problemf("cannot be closed: %v", err)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	// A crash right after the first start leaves a database that holds nothing yet.
-	if fresh := rep.Keys == 0 && len(unnamed) == 0; holds != kind && !fresh {
+	if fresh := rep.Keys == 0 && len(unnamed) == 0 && !made; holds != kind && !fresh {
 		rep.Problemf("holds a database of kind %q, want %q", holds, kind)
 		rep.Kind = holds
 	}
@@ -115,12 +125,13 @@ func openCopy(dir string) (b *badger.DB, err error) {
 			b, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()
-	log := slog.New(slog.DiscardHandler)
-	return badger.Open(Options{Logger: log}.withDefaults().badger(dir).WithSyncWrites(false))
+	o := Options{Logger: slog.New(slog.DiscardHandler)}.withDefaults().badger(dir)
+	// Tables are linked and not copied, and a compaction would cut them to nothing.
+	return badger.Open(o.WithSyncWrites(false).WithNumCompactors(0).WithNumLevelZeroTablesStall(1 << 20))
 }
 
 // read goes through all keys and returns the kind of the database.
-func (r *Report) read(b *badger.DB, each func(r *Report, key, payload []byte)) (kind string) {
+func (r *Report) read(ctx context.Context, b *badger.DB, each func(r *Report, key, payload []byte)) (kind string) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Problemf("cannot be read: panic: %v", p)
@@ -130,6 +141,9 @@ func (r *Report) read(b *badger.DB, each func(r *Report, key, payload []byte)) (
 	err := b.View(func(txn *badger.Txn) error {
 		t := &Txn{txn}
 		return t.iterate(nil, true, func(item *badger.Item) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			r.Keys++
 			key := item.KeyCopy(nil)
 			payload, err := value(item)

@@ -45,6 +45,9 @@ type Options struct {
 	GCInterval time.Duration
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
+	// Free says how many bytes may still be written to a directory; nil asks the
+	// system.
+	Free func(dir string) (int64, error)
 }
 
 func (o Options) withDefaults() Options {
@@ -63,6 +66,9 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Free == nil {
+		o.Free = freeSpace
+	}
 	return o
 }
 
@@ -80,5 +86,5 @@ func (o Options) badger(dir string) badger.Options {
 		WithVerifyValueChecksum(true).
 		WithNumCompactors(2).
 		WithMetricsEnabled(false).
-		WithLogger(badgerLog{o.Logger})
+		WithLogger(newBadgerLog(o.Logger))
 }

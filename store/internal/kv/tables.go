@@ -1,11 +1,13 @@
 package kv
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +60,52 @@ func tableDamage(dir string, bad func(name string, err error)) (unnamed []string
 		}
 	}
 	return unnamed, nil
+}
+
+// lostTables says whether the manifest lacks a table that the database needs: one
+// with the kind in it, which is written once, when the database is created. Unnamed
+// are the tables that the manifest does not name; after a crash there may be some that
+// nobody needs. It tells a manifest that was cut when there was no shutdown whose
+// manifest is on record.
+func lostTables(dir string, unnamed []string) (bool, error) {
+	named, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil {
+		return false, fmt.Errorf("store: %w", err)
+	}
+	for _, path := range named {
+		if slices.Contains(unnamed, filepath.Base(path)) {
+			continue
+		}
+		if found, err := tableHolds(path, []byte(kindKey)); found || err != nil {
+			return false, err
+		}
+	}
+	found := false
+	err = eachLog(dir, func(file string, end, _ int, _ bool) error {
+		b, err := readSparse(file)
+		if err != nil {
+			return err
+		}
+		found = found || bytes.Contains(b[:min(end, len(b))], []byte(kindKey))
+		return nil
+	})
+	return !found, err
+}
+
+// tableHolds looks for a key in a table that has been verified.
+func tableHolds(path string, key []byte) (bool, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false, fmt.Errorf("store: %w", err)
+	}
+	t, err := table.OpenInMemoryTable(b, 0, &table.Options{BlockSize: 4 << 10, Compression: options.Snappy})
+	if err != nil {
+		return false, fmt.Errorf("store: %s: %w", path, err)
+	}
+	it := t.NewIterator(0)
+	defer func() { _ = it.Close() }() // in memory
+	it.Seek(y.KeyWithTs(key, math.MaxUint64))
+	return it.Valid() && bytes.Equal(y.ParseKey(it.Key()), key), nil
 }
 
 func verifyTable(path string, id uint64) (err error) {

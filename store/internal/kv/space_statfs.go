@@ -1,0 +1,15 @@
+//go:build linux || darwin || freebsd
+
+package kv
+
+import "syscall"
+
+// freeSpace is how many bytes an ordinary user may still write to the file system of
+// a directory.
+func freeSpace(dir string) (int64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil
+}
