@@ -171,6 +171,9 @@ func (h Home) Identity() (crypto.PrivKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
+	if len(raw) == 0 {
+		return nil, fmt.Errorf("identity: %s is empty; restore it from a backup, or remove it and config.toml and run init for a new identity", h.IdentityFile())
+	}
 	key, err := crypto.UnmarshalPrivateKey(raw)
 	if err != nil {
 		return nil, fmt.Errorf("identity: %s is damaged (%w); restore it from a backup", h.IdentityFile(), err)

@@ -30,6 +30,7 @@ Example:
 
 // Run starts the node and waits for the end of the context.
 func (c daemonCmd) Run(a *app) error {
+	keepPrivate()
 	h, err := a.home()
 	if err != nil {
 		return err

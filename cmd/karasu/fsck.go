@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -47,18 +48,20 @@ func (c fsckCmd) Run(a *app) error {
 		return fmt.Errorf("there is no home at %s; name one with --home or KARASU_HOME", h.ConfigDir)
 	}
 	bad := 0
-	reports := []checked{}
+	reports, missing := []checked{}, []checked{}
 	for _, db := range []struct {
 		name, dir string
-		fsck      func(string) (*private.Report, error)
+		fsck      func(context.Context, string) (*private.Report, error)
 	}{{"private", h.PrivateDir(), private.Fsck}, {"commons", h.CommonsDir(), commons.Fsck}} {
-		r, err := db.fsck(db.dir)
+		r, err := db.fsck(a.ctx, db.dir)
 		switch {
 		case errors.Is(err, private.ErrNoDatabase):
-			// A home whose daemon has never run.
+			missing = append(missing, checked{Database: db.name, Dir: db.dir, Bad: 1, Problems: []string{"is missing, although the other database is there"}})
 			continue
 		case errors.Is(err, private.ErrInUse):
 			return fmt.Errorf("%w; stop the daemon first", err)
+		case errors.Is(err, context.Canceled):
+			return errors.New("interrupted; nothing was changed")
 		case err != nil:
 			return err
 		}
@@ -68,6 +71,10 @@ func (c fsckCmd) Run(a *app) error {
 			problems = []string{}
 		}
 		reports = append(reports, checked{db.name, db.dir, r.OK(), r.CleanShutdown, r.Keys, r.Bytes, r.CutOff, r.Bad, problems})
+	}
+	if len(reports) > 0 { // else a home whose daemon has never run
+		reports = append(reports, missing...)
+		bad += len(missing)
 	}
 	if c.JSON {
 		err = writeJSON(a.stdout, reports)
@@ -93,7 +100,7 @@ func printChecked(w *bytes.Buffer, reports []checked) {
 			state = counted(r.Bad, "problem")
 		}
 		fmt.Fprintf(w, "%s: %s, %s, %s", r.Database, state, counted(r.Keys, "key"), size(float64(r.Bytes)))
-		if !r.CleanShutdown {
+		if !r.CleanShutdown && r.Keys > 0 {
 			fmt.Fprint(w, ", not closed in order")
 		}
 		if r.CutOffBytes > 0 {
