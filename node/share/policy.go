@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
 
 // ErrPolicy is wrapped by every error about an unusable policy.
@@ -103,6 +104,13 @@ func (p Policy) ModeFor(t model.Topic) Mode {
 		}
 	}
 	return p.Mode
+}
+
+// allows says whether records of a kind may leave under a topic at all.
+func (p Policy) allows(t model.Topic, kind karasuv1.RecordKind) bool {
+	mode := p.ModeFor(t)
+	return kind == karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY && mode.summaries() ||
+		kind == karasuv1.RecordKind_RECORD_KIND_SUPPORT_MODEL && mode.models()
 }
 
 // noiseScale is the Laplace scale of the noise; 0 is none.

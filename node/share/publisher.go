@@ -34,6 +34,8 @@ const renewAfter = 0.5
 type Commons interface {
 	All(match func(model.Topic) bool) ([]*commons.Record, error)
 	NextRevision(author peer.ID, topic model.Topic, key string) uint64
+	Source() ([]byte, error)
+	SetSource(source []byte) error
 }
 
 // Publisher signs what the policy lets out and keeps the commons in step with the
@@ -54,6 +56,8 @@ type Publisher struct {
 	mu sync.Mutex
 	// said has what was logged of each workload at the last refresh.
 	said map[string]string
+	// saidLost is set once it was logged that the private database is another one.
+	saidLost bool
 }
 
 // Preview is what leaves now, and what does not.
@@ -128,6 +132,15 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, e
 	for _, d := range drafts {
 		wanted[slot{d.Topic, d.Key}] = true
 	}
+	lost, err := p.lost(ctx, current)
+	if err != nil {
+		return Refreshed{}, err
+	}
+	for s, r := range current {
+		if lost && p.Policy.allows(s.topic, r.Kind) {
+			wanted[s] = true
+		}
+	}
 	retracted, err := p.retract(ctx, current, wanted)
 	errs := []error{err}
 
@@ -150,6 +163,28 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, e
 		errs = append(errs, p.Publish(ctx, records))
 	}
 	return Refreshed{Shared: len(records), Withdrawn: retracted}, errors.Join(errs...)
+}
+
+// lost says whether the current records are from another private database than the
+// one at hand: then that they have no runs does not mean that they were deleted, and
+// only the policy withdraws them. Once there are none left the one at hand takes over.
+func (p *Publisher) lost(ctx context.Context, current map[slot]*commons.Record) (bool, error) {
+	here := p.Pseudonyms.Source()
+	source, err := p.Commons.Source()
+	switch {
+	case err != nil:
+		return false, err
+	case bytes.Equal(source, here):
+		return false, nil
+	case source == nil || len(current) == 0:
+		return false, p.Commons.SetSource(here)
+	}
+	if !p.saidLost && p.Logger != nil {
+		p.Logger.ErrorContext(ctx, "the private database is not the one whose runs were shared, so nothing of it is retracted: "+
+			"restore it from a backup, or start once with policy = \"off\" under [share], which withdraws all", "records", len(current))
+	}
+	p.saidLost = true
+	return true, nil
 }
 
 // retract withdraws the current records that are not wanted, in order, before and

@@ -211,3 +211,49 @@ func TestLevelOutOfRangeStays(t *testing.T) {
 		t.Errorf("level %g left, error %v", s.Level, err)
 	}
 }
+
+// TestLostPrivateDatabase: what a database shared that is gone stays, as does what a
+// restored one shared, until the policy withdraws it.
+func TestLostPrivateDatabase(t *testing.T) {
+	p := newPublisher(t)
+	p.refresh(t, threeRuns())
+	p.Pseudonyms = share.NewPseudonymizer([]byte("a new database's secret, 32 byte"))
+	for range 2 {
+		if records := p.refresh(t, nil); len(records) > 0 {
+			t.Errorf("published %v", records)
+		}
+	}
+	if n := strings.Count(p.log.String(), "restore it from a backup"); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, p.log.String())
+	}
+	if n := len(p.refresh(t, ofJob("new", threeRuns()))); n != 2 {
+		t.Errorf("%d records of the new runs, want 2", n)
+	}
+	usable := func() int { return len(p.db.Usable(nil)) }
+	if n := usable(); n != 4 {
+		t.Errorf("%d records are held, want 4", n)
+	}
+	p.Policy.Mode = share.Off
+	p.refresh(t, ofJob("new", threeRuns()))
+	if n := usable(); n != 0 {
+		t.Errorf("%d records are left", n)
+	}
+	p.Policy.Mode = share.Both
+	p.refresh(t, ofJob("new", threeRuns()))
+	if p.refresh(t, nil); usable() != 0 {
+		t.Errorf("%d records of deleted runs are left", usable())
+	}
+}
+
+// TestRestoredPrivateDatabase: what was shared meanwhile goes, the rest goes on.
+func TestRestoredPrivateDatabase(t *testing.T) {
+	p := newPublisher(t)
+	p.refresh(t, threeRuns())
+	p.Pseudonyms = share.NewPseudonymizer([]byte("a new database's secret, 32 byte"))
+	p.refresh(t, ofJob("new", threeRuns()))
+	p.Pseudonyms = pseudonyms
+	records := p.refresh(t, threeRuns())
+	if len(records) != 2 || records[0].Kind != karasuv1.RecordKind_RECORD_KIND_RETRACTION || len(p.db.Usable(nil)) != 2 {
+		t.Errorf("published %d records, %d usable", len(records), len(p.db.Usable(nil)))
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/store/commons"
 )
 
 // maxShownDeviation keeps a shared log runtime within what every node accepts.
@@ -29,6 +30,10 @@ func NewPseudonymizer(secret []byte) Pseudonymizer { return Pseudonymizer{slices
 func (p Pseudonymizer) Workload(w model.Workload) string {
 	return hex.EncodeToString(p.mac("workload", w.Identity())[:16])
 }
+
+// Source identifies the secret without telling it, and so the private database that
+// holds it.
+func (p Pseudonymizer) Source() []byte { return p.mac("source")[:commons.SourceSize] }
 
 // machine hides the name of a machine type that is the organisation's own.
 func (p Pseudonymizer) machine(name string) string {

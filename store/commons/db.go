@@ -35,10 +35,11 @@ var (
 const kind = "commons/1"
 
 // Keys: 'r' and an ID hold a byte of flags and the envelope; 'n' and a slot hold
-// the highest revision that was put there as own.
+// the highest revision that was put there as own; 's' holds the source of own records.
 const (
 	recordPrefix = 'r'
 	floorPrefix  = 'n'
+	sourceKey    = "s"
 	flagOwn      = 1
 )
 

@@ -36,6 +36,10 @@ func Fsck(ctx context.Context, dir string) (*Report, error) {
 				return
 			}
 			floors[s] = binary.BigEndian.Uint64(payload)
+		case sourceKey[0]:
+			if string(key) != sourceKey || len(payload) != SourceSize {
+				r.Problemf("source of %d bytes under key %q", len(payload), key)
+			}
 		default:
 			r.Problemf("unknown key %q", key)
 		}
