@@ -47,9 +47,11 @@ func candidatesOf(runs []model.Run) ([]search.Candidate, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Without a default region the grid stays unknown, and with it carbon only.
+		grid, _ := catalog.LookupRegion(r.Workload.Infrastructure, "")
 		out = append(out, search.Candidate{
 			Configuration: r.Configuration, Resources: m.Resources,
-			USDPerHour: m.USDPerHour, IdleWatts: m.IdleWatts, FullWatts: m.FullWatts,
+			USDPerHour: m.USDPerHour, IdleWatts: m.IdleWatts, FullWatts: m.FullWatts, GramsPerKWh: grid.GramsPerKWh,
 		})
 	}
 	return out, nil

@@ -59,12 +59,14 @@ func (c benchParetoCmd) Run(a *app) error {
 		}
 		pareto.Objectives = append(pareto.Objectives, objectives)
 	}
-	region, err := catalog.LookupRegion(c.Infrastructure, c.Region)
-	if err != nil && c.Region != "" {
-		return usagef("--region: %w", err)
-	}
-	for i := range config.Candidates {
-		config.Candidates[i].GramsPerKWh = region.GramsPerKWh
+	if c.Region != "" {
+		region, err := catalog.LookupRegion(c.Infrastructure, c.Region)
+		if err != nil {
+			return usagef("--region: %w", err)
+		}
+		for i := range config.Candidates {
+			config.Candidates[i].GramsPerKWh = region.GramsPerKWh
+		}
 	}
 	report, err := replay.RunPareto(a.ctx, pareto)
 	if err != nil {

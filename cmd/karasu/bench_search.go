@@ -15,7 +15,7 @@ type benchSearchCmd struct {
 	Infrastructure string   `help:"Infrastructure of a table that does not say it." default:"aws-ec2"`
 	Methods        []string `help:"Of evidence, karasu, cherrypick and random." default:"evidence"`
 	Scenarios      []string `help:"Of those of docs/search.md. Default: all." placeholder:"NAME"`
-	Objective      string   `help:"cost, runtime or energy." default:"cost"`
+	Objective      string   `help:"cost, runtime, energy or carbon." default:"cost"`
 	Seeds          int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
 	Seed           uint64   `help:"Seed of the first set." default:"1"`
 	Export         string   `help:"Write the searches themselves to a file, for methods outside this program, and stop." placeholder:"FILE" type:"path"`
@@ -106,7 +106,7 @@ func (c benchSearchCmd) config(a *app) (replay.Config, error) {
 		return replay.Config{}, usagef("--seeds must be 1 or more: %d", c.Seeds)
 	}
 	if !search.Objective(c.Objective).Valid() {
-		return replay.Config{}, usagef("--objective must be cost, runtime or energy: %q", c.Objective)
+		return replay.Config{}, usagef("--objective must be cost, runtime, energy or carbon: %q", c.Objective)
 	}
 	runs, err := readTable(a, c.Runs, c.Infrastructure)
 	if err != nil {

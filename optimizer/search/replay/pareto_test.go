@@ -195,3 +195,43 @@ func TestWithoutTargetEverythingCompletedIsValid(t *testing.T) {
 		t.Errorf("hypervolume %v", h)
 	}
 }
+
+// BenchmarkPareto is one suggestion for two and for three objectives with 17 supports
+// and four runs, of which the last is new.
+func BenchmarkPareto(b *testing.B) {
+	c := settings(b)
+	real1, err := ScenarioByName("real1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, _, err := newReplay(context.Background(), &c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	baseline := r.outcomes(r.Baseline, nil)
+	if err := r.do(context.Background(), baseline); err != nil {
+		b.Fatal(err)
+	}
+	r.collect(baseline)
+	w := r.table[0]
+	for _, objectives := range [][]search.Objective{{search.Cost}, {search.Cost, search.Energy}, {search.Cost, search.Runtime, search.Carbon}} {
+		b.Run(names(objectives), func(b *testing.B) {
+			p := w.problem(4, objectives[0])
+			if len(objectives) > 1 {
+				p.Objectives = objectives
+			}
+			p.Supports = real1.supports(w, r.table, r.traces[0], seed{})
+			m := search.NewEvidence()
+			var observed []search.Observation
+			for i := 0; len(observed) < 4; i += 15 {
+				observed = append(observed, search.Observation{Configuration: w.candidates[i].Configuration, Outcome: w.outcome[i], RuntimeSeconds: math.Exp(w.logRuntime[i])})
+			}
+			for n := 0; b.Loop(); n++ {
+				observed[3].RuntimeSeconds *= 1 + float64(n%2)*1e-3 // so that nothing is remembered
+				if _, err := m.Evaluate(p, observed); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
