@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -71,7 +72,7 @@ func newClient(transport http.RoundTripper, base, where, token string) karasuv1c
 				req.Header().Set("Authorization", "Bearer "+token)
 			}
 			res, err := next(ctx, req)
-			return res, foreign(where, dialError(where, err))
+			return res, foreign(where, broken(dialError(where, err)))
 		}
 	}
 	return karasuv1connect.NewKarasuServiceClient(
@@ -97,6 +98,16 @@ func dialError(where string, err error) error {
 		reason = errors.New("permission denied: it belongs to another user")
 	}
 	return &unreachableError{where, reason}
+}
+
+// broken tells a daemon that ended from one that answers with an error.
+func broken(err error) error {
+	for _, sign := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, sign) {
+			return errors.New("the daemon ended while answering; see its log")
+		}
+	}
+	return err
 }
 
 // foreign tells a daemon that fails from something else that listens there. It

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -66,7 +67,7 @@ Examples:
 
 // Run reads the file, checks every line and sends the runs to the daemon.
 func (c importCSVCmd) Run(a *app) error {
-	report, err := c.read(a)
+	report, err := c.await(a)
 	if err != nil {
 		return err
 	}
@@ -101,6 +102,29 @@ func dropRepeated(report *ingest.Report) int {
 		return was
 	})
 	return before - len(report.Runs)
+}
+
+// await reads the file until it ends or the user has enough, also of a standard input
+// that nothing comes from.
+func (c importCSVCmd) await(a *app) (*ingest.Report, error) {
+	type result struct {
+		report *ingest.Report
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		report, err := c.read(a)
+		done <- result{report, err}
+	}()
+	var r result
+	select {
+	case r = <-done:
+	case <-a.ctx.Done():
+	}
+	if a.ctx.Err() != nil {
+		return nil, errors.New("interrupted; nothing was stored")
+	}
+	return r.report, r.err
 }
 
 func (c importCSVCmd) read(a *app) (*ingest.Report, error) {
@@ -142,7 +166,8 @@ func (c importCSVCmd) read(a *app) (*ingest.Report, error) {
 	return report, err
 }
 
-// send stores the runs in batches. Each batch is stored whole or not at all.
+// send stores the runs in batches. Each batch is stored whole or not at all; one that
+// is on its way when the user interrupts is waited for, so that the count is right.
 func send(a *app, runs []model.Run) (imported, unchanged uint32, err error) {
 	if len(runs) == 0 {
 		return 0, 0, nil
@@ -158,11 +183,17 @@ func send(a *app, runs []model.Run) (imported, unchanged uint32, err error) {
 	}
 	sent := 0
 	for batch := range slices.Chunk(runs, importBatch) {
+		if a.ctx.Err() != nil && sent > 0 {
+			return imported, unchanged, fmt.Errorf("interrupted; %s of %s were stored", number(uint32(sent)), counted(len(runs), "run"))
+		}
+		if a.ctx.Err() != nil {
+			return 0, 0, errors.New("interrupted; nothing was stored")
+		}
 		req := &karasuv1.ImportRunsRequest{}
 		for _, r := range batch {
 			req.Runs = append(req.Runs, wire.FromRun(r))
 		}
-		res, err := client.ImportRuns(a.ctx, connect.NewRequest(req))
+		res, err := client.ImportRuns(context.WithoutCancel(a.ctx), connect.NewRequest(req))
 		if err != nil && sent > 0 {
 			return imported, unchanged, fmt.Errorf("after %d of %d runs, which are stored: %w", sent, len(runs), err)
 		}
