@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,9 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -94,6 +98,46 @@ func TestErrorsOfTheDaemon(t *testing.T) {
 	}
 	if _, stderr, code := karasu(env, "peers"); code != exitFailed || !strings.Contains(stderr, "another version") {
 		t.Errorf("an unknown request: %q, exit code %d", stderr, code)
+	}
+}
+
+// asking is a daemon with runs, which a client may want to delete.
+type asking struct{ fake }
+
+func (*asking) ListRuns(context.Context, *connect.Request[karasuv1.ListRunsRequest]) (*connect.Response[karasuv1.ListRunsResponse], error) {
+	return connect.NewResponse(&karasuv1.ListRunsResponse{Total: 2}), nil
+}
+
+// TestSecondSignalEndsAtOnce signals a command that waits for an answer.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle(karasuv1connect.NewKarasuServiceHandler(&asking{}))
+	env := serve(t, mux)
+	c := exec.Command("karasu", "runs", "delete", "--job", "j")
+	c.Env = append(os.Environ(), "KARASU_HOME="+env("KARASU_HOME"))
+	stdin, err := c.StdinPipe() // open, and nothing comes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stdin.Close() }()
+	stderr, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if question, err := bufio.NewReader(stderr).ReadString(']'); err != nil || !strings.HasPrefix(question, "Delete 2 runs of the job j") {
+		t.Errorf("asked %q (%v)", question, err)
+	}
+	for range 2 {
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond) // two of the same kind at once are one
+	}
+	if _ = c.Wait(); c.ProcessState.ExitCode() != exitFailed {
+		t.Errorf("exit code %d, want %d", c.ProcessState.ExitCode(), exitFailed)
 	}
 }
 

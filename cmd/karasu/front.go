@@ -79,7 +79,7 @@ func printFront(w *bytes.Buffer, s *karasuv1.SearchState) {
 			t.add(configuration(f.GetRun().GetConfiguration()), seconds(f.GetRun().GetRuntimeSeconds()),
 				optional(f.CostUsd, dollars), optional(f.EnergyWh, energy), optional(f.CarbonG, carbon))
 		}
-		t.print(w, "")
+		t.hideUnknown("COST", "ENERGY", "CARBON").print(w, "")
 	}
 	if runs := placed(s); len(runs) > 1 {
 		x, y := axes(s.GetSettings())

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,12 +18,16 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the process at once.
-	context.AfterFunc(ctx, stop)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
-	stop()
-	os.Exit(code)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals // who asks twice does not want to wait
+		os.Exit(exitFailed)
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 }
 
 // cli is the command line. Each command is a struct with a Run method in a file of
@@ -95,7 +100,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(joinNegative(args))
 	if err != nil {
 		complain(stderr, "%s (%s)", oneLine(err.Error()), helpHint(err))
 		return exitUsage
@@ -106,6 +111,24 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		complain(stderr, "%s", line)
 	}
 	return code
+}
+
+// joinNegative writes --flag -4m as --flag=-4m, so that the flag says what is wrong with
+// the value and not the parser that -4 is no flag.
+func joinNegative(args []string) []string {
+	var out []string
+	for i, arg := range args {
+		if arg == "--" {
+			return append(out, args[i:]...)
+		}
+		last := len(out) - 1
+		if len(arg) > 1 && arg[0] == '-' && arg[1] >= '0' && arg[1] <= '9' && last >= 0 && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "=") {
+			out[last] += "=" + arg
+			continue
+		}
+		out = append(out, arg)
+	}
+	return out
 }
 
 func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {

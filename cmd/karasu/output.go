@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,6 +41,28 @@ func (f jsonFlag) show(a *app, m proto.Message, human func(w *bytes.Buffer)) err
 	return err
 }
 
+// showWithout is [jsonFlag.show] without fields of the list that the message holds: they
+// are unknown there, which their zero values would hide.
+func (f jsonFlag) showWithout(a *app, m proto.Message, list string, fields []string, human func(w *bytes.Buffer)) error {
+	if !f.JSON {
+		return a.print(human)
+	}
+	raw, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	var whole map[string][]map[string]any
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	for _, item := range whole[list] {
+		for _, f := range fields {
+			delete(item, f)
+		}
+	}
+	return writeJSON(a.stdout, whole)
+}
+
 // print writes to standard output what a function puts together.
 func (a *app) print(human func(w *bytes.Buffer)) error {
 	var out bytes.Buffer
@@ -63,6 +86,24 @@ func newTable(columns ...string) *table {
 		name, right := strings.CutPrefix(c, ">")
 		t.header = append(t.header, name)
 		t.right[i] = right
+	}
+	return t
+}
+
+// hideUnknown leaves out those of the named columns in which nothing is known.
+func (t *table) hideUnknown(names ...string) *table {
+	for i := len(t.header) - 1; i >= 0; i-- {
+		known := func(row []string) bool { return row[i] != unknown }
+		if !slices.Contains(names, t.header[i]) || slices.ContainsFunc(t.rows, known) {
+			continue
+		}
+		t.header = slices.Delete(t.header, i, i+1)
+		for r := range t.rows {
+			t.rows[r] = slices.Delete(t.rows[r], i, i+1)
+		}
+		for k := i; k < len(t.header); k++ {
+			t.right[k] = t.right[k+1]
+		}
 	}
 	return t
 }

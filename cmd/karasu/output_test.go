@@ -29,6 +29,15 @@ func TestTableLinesUp(t *testing.T) {
 	}
 }
 
+func TestColumnsWithNothingKnownAreHidden(t *testing.T) {
+	tab := newTable("A", ">B", "C", ">D")
+	tab.add("x", unknown, unknown, "1")
+	tab.add("y", unknown, "z", "22")
+	if got, want := tab.hideUnknown("B", "C", "E").String(), "A  C   D\nx  -   1\ny  z  22\n"; got != want {
+		t.Errorf("table is\n%swant\n%s", got, want)
+	}
+}
+
 // A peer chooses its name; it must not steer the terminal.
 func FuzzClean(f *testing.F) {
 	f.Add("a\u202eb\x1b]0;x\a\u200b\xff")

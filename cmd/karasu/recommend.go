@@ -94,7 +94,7 @@ func printPredictions(w *bytes.Buffer, predictions []*karasuv1.Prediction, curre
 			seconds(p.GetRuntimeLowSeconds()), seconds(p.GetRuntimeHighSeconds()),
 			optional(p.CostUsd, dollars), optional(p.EnergyWh, energy), optional(p.CarbonG, carbon), optional(p.ProbabilityOfMeetingTarget, percent))
 	})
-	t.print(w, "No configuration can be recommended.")
+	t.hideUnknown("COST", "ENERGY", "CARBON", "MEETS TARGET").print(w, "No configuration can be recommended.")
 }
 
 // printRatios shows predictions relative to the first: all that means something while
@@ -109,7 +109,7 @@ func printRatios(w *bytes.Buffer, predictions []*karasuv1.Prediction, current *k
 		}
 		t.add(rank, configuration(p.GetConfiguration()), times(p.GetRuntimeSeconds(), predictions[0].GetRuntimeSeconds()), cost)
 	})
-	t.print(w, "No configuration can be recommended.")
+	t.hideUnknown("COST", "ENERGY", "CARBON", "MEETS TARGET").print(w, "No configuration can be recommended.")
 }
 
 // knownInfrastructure returns the only infrastructure on which the daemon knows

@@ -59,7 +59,8 @@ func (c searchListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.show(a, res.Msg, func(w *bytes.Buffer) {
+	predicted := []string{"incumbent", "weights", "next", "front", "hint"}
+	return c.showWithout(a, res.Msg, "searches", predicted, func(w *bytes.Buffer) {
 		t := newTable("JOB", "TOPIC", "OBJECTIVE", ">TARGET", ">RUNS", ">CANDIDATES", "BEST", ">VALUE")
 		for _, s := range res.Msg.GetSearches() {
 			best, value := bestStep(s)
@@ -86,7 +87,10 @@ func bestStep(s *karasuv1.SearchState) (config, value string) {
 	return config, value
 }
 
-type searchDeleteCmd struct{ jobFlag }
+type searchDeleteCmd struct {
+	jobFlag
+	JSON bool `name:"json" help:"Print JSON."`
+}
 
 // Run deletes a search.
 func (c searchDeleteCmd) Run(a *app) error {
@@ -96,6 +100,9 @@ func (c searchDeleteCmd) Run(a *app) error {
 	}
 	if _, err := client.DeleteSearch(a.ctx, connect.NewRequest(&karasuv1.DeleteSearchRequest{Job: c.Job})); err != nil {
 		return err
+	}
+	if c.JSON {
+		return writeJSON(a.stdout, map[string]string{"deleted": c.Job})
 	}
 	_, err = fmt.Fprintf(a.stdout, "Search %s is forgotten; its runs stay.\n", clean(c.Job))
 	return err

@@ -89,9 +89,24 @@ func printLastStep(w *bytes.Buffer, s *karasuv1.SearchState) {
 		fmt.Fprintf(w, ", %s", objective(primary(s.GetSettings().GetObjective()), step.GetObjective()))
 	}
 	if step.GetValid() && step.Objective != nil && step.GetObjective() == step.GetBest() {
-		fmt.Fprint(w, ": the best so far")
+		if equalsBest(s.GetSteps()) {
+			fmt.Fprint(w, ": equals the best so far")
+		} else {
+			fmt.Fprint(w, ": the best so far")
+		}
 	}
 	fmt.Fprintln(w)
+}
+
+// equalsBest says whether an earlier run was as good as the last, which is the best.
+func equalsBest(steps []*karasuv1.SearchStep) bool {
+	last := steps[len(steps)-1]
+	for _, s := range steps[:len(steps)-1] {
+		if s.Best != nil && s.GetBest() == last.GetBest() {
+			return true
+		}
+	}
+	return false
 }
 
 // stepOutcome says what a run is worth to its search.

@@ -12,13 +12,17 @@ import (
 
 type searchStatusCmd struct {
 	jobFlag
-	SVG string `name:"svg" help:"Also draw the best value by run and the runs against each other to a file." placeholder:"FILE" type:"path"`
+	SVG   string `name:"svg" help:"Also draw the best value by run and the runs against each other to a file." placeholder:"FILE" type:"path"`
+	Chart bool   `help:"Draw the best value by run and the runs against each other, whatever the search is for."`
 	jsonFlag
 }
 
+// enoughForChart is how many runs a search needs for a chart that was not asked for.
+const enoughForChart = 3
+
 // Help implements kong's interface for examples.
 func (searchStatusCmd) Help() string {
-	return "Examples:\n\n  karasu search status --job nightly-pagerank\n  karasu search status --job nightly-pagerank --svg search.svg"
+	return "Examples:\n\n  karasu search status --job nightly-pagerank\n  karasu search status --job nightly-pagerank --chart\n  karasu search status --job nightly-pagerank --svg search.svg"
 }
 
 // Run prints how a search stands.
@@ -38,27 +42,32 @@ func (c searchStatusCmd) Run(a *app) error {
 			return err
 		}
 	}
-	return c.show(a, res.Msg, func(w *bytes.Buffer) { printSearch(w, s) })
+	return c.show(a, res.Msg, func(w *bytes.Buffer) { printSearch(w, s, c.Chart) })
 }
 
-func printSearch(w *bytes.Buffer, s *karasuv1.SearchState) {
+func printSearch(w *bytes.Buffer, s *karasuv1.SearchState, charts bool) {
 	settings := s.GetSettings()
-	name := primary(settings.GetObjective())
 	fmt.Fprintf(w, "Search %s (%s): %s over %s%s\n\n", clean(settings.GetWorkload().GetJob()), topicOf(settings.GetWorkload()),
 		describeGoal(settings), counted(s.GetCandidates(), "configuration"), describeMethod(settings))
-	columns := []string{">RUN", "CONFIGURATION", ">RUNTIME", "OUTCOME", ">" + strings.ToUpper(name), ">BEST"}
-	t := newTable(columns...)
-	print := func(v float64) string { return objective(name, v) }
-	for i, step := range s.GetSteps() {
-		t.add(fmt.Sprint(i+1), configuration(step.GetRun().GetConfiguration()), seconds(step.GetRun().GetRuntimeSeconds()),
-			stepOutcome(settings, step), optional(step.Objective, print), optional(step.Best, print))
+	printStanding(w, s)
+	printSuggestion(w, settings.GetWorkload().GetJob(), s.GetNext())
+	fmt.Fprintln(w)
+	printSteps(w, s)
+	height := smallChart
+	if charts {
+		height = largeChart
 	}
-	t.print(w, "No run has been reported yet.")
-	if chart := bestChart(s); chart != "" {
+	if chart := bestChart(s, height); chart != "" && (charts || len(s.GetSteps()) >= enoughForChart) {
 		fmt.Fprintf(w, "\n%s\n", chart)
 	}
-	printFront(w, s)
-	fmt.Fprintln(w)
+	if charts || several(settings.GetObjective()) {
+		printFront(w, s)
+	}
+	printWeights(w, s.GetWeights())
+}
+
+// printStanding says what is best so far, what is under way and whether to go on.
+func printStanding(w *bytes.Buffer, s *karasuv1.SearchState) {
 	if s.GetIncumbent() != nil {
 		config, value := bestStep(s)
 		if config == unknown {
@@ -76,10 +85,20 @@ func printSearch(w *bytes.Buffer, s *karasuv1.SearchState) {
 		}
 		fmt.Fprintf(w, "Under way: %s\n", strings.Join(names, ", "))
 	}
-	printWeights(w, s.GetWeights())
-	fmt.Fprintln(w)
 	if !s.GetNext().GetStop() {
 		fmt.Fprintln(w, verdict(s.GetNext()))
 	}
-	printSuggestion(w, settings.GetWorkload().GetJob(), s.GetNext())
+}
+
+func printSteps(w *bytes.Buffer, s *karasuv1.SearchState) {
+	settings := s.GetSettings()
+	name := primary(settings.GetObjective())
+	columns := []string{">RUN", "CONFIGURATION", ">RUNTIME", "OUTCOME", ">" + strings.ToUpper(name), ">BEST"}
+	t := newTable(columns...)
+	print := func(v float64) string { return objective(name, v) }
+	for i, step := range s.GetSteps() {
+		t.add(fmt.Sprint(i+1), configuration(step.GetRun().GetConfiguration()), seconds(step.GetRun().GetRuntimeSeconds()),
+			stepOutcome(settings, step), optional(step.Objective, print), optional(step.Best, print))
+	}
+	t.print(w, "No run has been reported yet.")
 }

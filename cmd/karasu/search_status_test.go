@@ -44,7 +44,7 @@ func TestSearchStatus(t *testing.T) {
 				RuntimeSeconds: 611, RuntimeLowSeconds: 540, RuntimeHighSeconds: 690.4,
 				CostUsd: p(.271), CostLowUsd: p(.239), CostHighUsd: p(.306), EnergyWh: p(41.26), ProbabilityOfMeetingTarget: p(.987),
 			},
-			Reason: "it is expected to lower the best cost by 5%", Stop: true, StopReason: "one more run is expected to lower the cost by 3%, less than 5%", Weights: weights,
+			Reason: "it is expected to lower the best cost by 5%", Stop: true, Advice: "one more run is expected to lower the cost by 3%, less than 5%", Weights: weights,
 		},
 	}
 	env := serve(t, handler(&fake{state: state}))
@@ -75,7 +75,7 @@ func TestSearchStatus(t *testing.T) {
 					Best  *float64 `json:"best"`
 				} `json:"steps"`
 				Next struct {
-					StopReason string `json:"stop_reason"`
+					Advice string `json:"advice"`
 				} `json:"next"`
 			} `json:"state"`
 		}
@@ -83,7 +83,7 @@ func TestSearchStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := got.State
-		if s.Settings.TargetSeconds != 900 || s.Settings.Solo == nil || len(s.Steps) != 5 || s.Next.StopReason == "" {
+		if s.Settings.TargetSeconds != 900 || s.Settings.Solo == nil || len(s.Steps) != 5 || s.Next.Advice == "" {
 			t.Errorf("JSON is %+v from\n%s", got, stdout)
 		} else if s.Steps[0].Valid == nil || s.Steps[0].Best != nil || *s.Steps[2].Best != .3556 {
 			t.Errorf("steps are %+v", s.Steps)
@@ -102,7 +102,7 @@ func TestSearchStatus(t *testing.T) {
 	})
 	t.Run("none valid", func(t *testing.T) {
 		state.Steps, state.Incumbent, state.Next.Stop = state.Steps[:2], nil, false
-		state.Next.StopReason = "no valid run yet"
+		state.Next.Advice = "no valid run yet"
 		state.Hint = "none of 2 runs was completed"
 		stdout, _, _ := karasu(env, "search", "status", "--job", "j")
 		golden(t, "testdata/search_status_none.golden", stdout)

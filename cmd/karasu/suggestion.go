@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/guptarohit/asciigraph"
-
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
 
@@ -37,7 +35,10 @@ func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion) {
 		fmt.Fprintf(w, "  carbon   %s CO2e\n", carbon(p.GetCarbonG()))
 	}
 	if p.ProbabilityOfMeetingTarget != nil {
-		fmt.Fprintf(w, "  target   met with %s\n", percent(p.GetProbabilityOfMeetingTarget()))
+		fmt.Fprintf(w, "  target   %s likely to be met\n", percent(p.GetProbabilityOfMeetingTarget()))
+	}
+	if t := s.GetStopAfterSeconds(); t > 0 {
+		fmt.Fprintf(w, "  stop     at %s and report --timeout; its gain times its chance is still the largest of all candidates\n", seconds(t))
 	}
 	if s.GetReason() != "" {
 		fmt.Fprintf(w, "  why      %s\n", clean(s.GetReason()))
@@ -70,13 +71,13 @@ func verdict(s *karasuv1.Suggestion) string {
 	switch {
 	case s.GetExhausted():
 		return "Stop: every configuration has been tried."
-	case s.GetStop() && s.GetStopReason() != "":
-		return "Stop: " + clean(strings.TrimSuffix(s.GetStopReason(), ".")) + "."
+	case s.GetStop() && s.GetAdvice() != "":
+		return "Stop: " + clean(strings.TrimSuffix(s.GetAdvice(), ".")) + "."
 	case s.GetStop():
 		return "Stop: one more run is not expected to pay."
 	}
-	if s.GetStopReason() != "" {
-		return "Go on: " + clean(strings.TrimSuffix(s.GetStopReason(), ".")) + "."
+	if s.GetAdvice() != "" {
+		return "Go on: " + clean(strings.TrimSuffix(s.GetAdvice(), ".")) + "."
 	}
 	return "Go on: one more run is expected to pay."
 }
@@ -101,32 +102,6 @@ func printWeights(w *bytes.Buffer, weights []*karasuv1.Weight) {
 	}
 	fmt.Fprintln(w)
 	t.print(w, "")
-}
-
-// bestChart draws the best objective by run; "" before two runs have one.
-func bestChart(s *karasuv1.SearchState) string {
-	var best []float64
-	for _, step := range s.GetSteps() {
-		if step.Best != nil {
-			best = append(best, step.GetBest())
-		}
-	}
-	if len(best) < 2 {
-		return ""
-	}
-	name := primary(s.GetSettings().GetObjective())
-	unit := map[string]string{"cost": "USD", "runtime": "seconds", "energy": "Wh", "carbon": "g CO2e"}[name]
-	first := len(s.GetSteps()) - len(best) + 1
-	// Every value several columns wide: steps, not slopes, since nothing lies between runs.
-	repeat := max(1, min(8, 60/len(best)))
-	var steps []float64
-	for _, v := range best {
-		for range repeat {
-			steps = append(steps, v)
-		}
-	}
-	return asciigraph.Plot(steps, asciigraph.Height(8), asciigraph.Precision(3),
-		asciigraph.Caption(fmt.Sprintf("best %s in %s after runs %d to %d", name, unit, first, len(s.GetSteps()))))
 }
 
 func dash(s string) string {

@@ -49,7 +49,7 @@ func (a *Advisor) Undo(ctx context.Context, job string) (*karasuv1.SearchState, 
 }
 
 // Expect returns what is expected now of a configuration in a search; nil where it
-// is no candidate.
+// is no candidate, and while nothing says how long the job takes.
 func (a *Advisor) Expect(ctx context.Context, job string, c *karasuv1.Configuration) (*karasuv1.Prediction, error) {
 	s, err := a.load(ctx, job)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *Advisor) Expect(ctx context.Context, job string, c *karasuv1.Configurat
 		return nil, err
 	}
 	for i := range p.Candidates {
-		if p.Candidates[i].Configuration == want {
+		if levelKnown(t, p) && p.Candidates[i].Configuration == want {
 			return prediction(p, e, i), nil
 		}
 	}

@@ -50,6 +50,12 @@ func TestExpect(t *testing.T) {
 	if _, err := f.Start(t.Context(), settings("job")); err != nil {
 		t.Fatal(err)
 	}
+	if p, err := f.Expect(t.Context(), "job", report("job", "m4.large", 4, 1, ok).GetConfiguration()); p != nil || err != nil {
+		t.Errorf("expected %v (%v) before anything says how long the job takes", p, err)
+	}
+	if _, err := f.Report(t.Context(), report("job", "m4.large", 2, 600, ok)); err != nil {
+		t.Fatal(err)
+	}
 	p, err := f.Expect(t.Context(), "job", report("job", "M4.large", 4, 1, ok).GetConfiguration())
 	if err != nil || !(p.GetRuntimeLowSeconds() > 0 && p.GetRuntimeLowSeconds() < p.GetRuntimeHighSeconds()) {
 		t.Errorf("expected %v (%v)", p, err)

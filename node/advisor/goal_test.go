@@ -91,7 +91,7 @@ func TestBudgetAndConfidence(t *testing.T) {
 	if state.GetSteps()[0].GetValid() || state.GetIncumbent() != nil || !strings.Contains(state.GetHint(), "budget of $0.05") {
 		t.Errorf("over the budget: valid %v, hint %q", state.GetSteps()[0].GetValid(), state.GetHint())
 	}
-	if !strings.Contains(state.GetNext().GetReason(), "within the budget with") {
+	if !strings.Contains(state.GetNext().GetReason(), "likely within the budget") {
 		t.Errorf("reason %q", state.GetNext().GetReason())
 	}
 	s = settings("sure")

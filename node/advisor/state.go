@@ -17,6 +17,9 @@ import (
 // ownPrior names the weight that rests on no other workload.
 const ownPrior = "own prior"
 
+// ownHistory names the weight that rests on other workloads of the organisation.
+const ownHistory = "own history"
+
 // state evaluates a search and describes it whole.
 func (a *Advisor) state(ctx context.Context, t *task) (*karasuv1.SearchState, error) {
 	start := time.Now()
@@ -105,7 +108,7 @@ func (a *Advisor) evaluate(ctx context.Context, t *task) (*search.Problem, *sear
 	}
 	e, err := search.EvaluatePending(method, p, observed, t.claims)
 	if err != nil {
-		return nil, nil, fmt.Errorf("evaluate search: %w", err)
+		return nil, nil, explained(err)
 	}
 	return p, e, nil
 }
@@ -133,10 +136,10 @@ func (a *Advisor) steps(t *task, p *search.Problem, e *search.Evaluation) (steps
 	switch {
 	case len(steps) == 0 || anyValid:
 	case nearest == nil:
-		hint = fmt.Sprintf("none of %d runs was completed", len(steps))
+		hint = noneOf(len(steps), "was completed", "been completed")
 	default:
-		hint = fmt.Sprintf("none of %d runs %s; the closest was %s with %s",
-			len(steps), missed(t.settings), nearest.Configuration, seconds(nearest.RuntimeSeconds))
+		did := missed(t.settings)
+		hint = fmt.Sprintf("%s; the closest was %s with %s", noneOf(len(steps), did, did), nearest.Configuration, seconds(nearest.RuntimeSeconds))
 	}
 	return steps, hint
 }
@@ -151,7 +154,7 @@ func (a *Advisor) weights(p *search.Problem, ws []search.Weight) []*karasuv1.Wei
 		s := p.Supports[w.Support]
 		origin := "peer"
 		if s.Author == "" {
-			origin = "own history"
+			origin = ownHistory
 		}
 		out = append(out, &karasuv1.Weight{
 			Origin: origin, Organisation: s.Organisation, Author: s.Author,
@@ -162,13 +165,14 @@ func (a *Advisor) weights(p *search.Problem, ws []search.Weight) []*karasuv1.Wei
 }
 
 func (a *Advisor) suggestion(t *task, p *search.Problem, e *search.Evaluation) *karasuv1.Suggestion {
-	out := &karasuv1.Suggestion{LevelKnown: levelKnown(t, p), Stop: e.Stop, StopReason: e.Reason, Weights: a.weights(p, e.Weights)}
+	out := &karasuv1.Suggestion{LevelKnown: levelKnown(t, p), Stop: e.Stop, Advice: e.Reason, Weights: a.weights(p, e.Weights)}
 	if e.Next < 0 {
 		out.Exhausted, out.Stop = true, true
 		out.Reason = fmt.Sprintf("all %d candidates have been tried", len(p.Candidates))
 		return out
 	}
 	out.Prediction = prediction(p, e, e.Next)
+	out.StopAfterSeconds = stopAfter(p, out.Prediction)
 	out.ExpectedImprovement = e.Predictions[e.Next].Acquisition
 	out.Reason = reason(p, e, out)
 	return out
@@ -180,7 +184,7 @@ func reason(p *search.Problem, e *search.Evaluation, s *karasuv1.Suggestion) str
 	text := fmt.Sprintf("about %s is expected (80%%: %s to %s)", seconds(next.GetRuntimeSeconds()),
 		seconds(next.GetRuntimeLowSeconds()), seconds(next.GetRuntimeHighSeconds()))
 	if next.ProbabilityOfMeetingTarget != nil {
-		text += fmt.Sprintf(", within the %s with %.0f%%", limits(p), 100*next.GetProbabilityOfMeetingTarget())
+		text += fmt.Sprintf(", %.0f%% likely within the %s", 100*next.GetProbabilityOfMeetingTarget(), limits(p))
 	}
 	switch {
 	case e.Incumbent < 0:
@@ -189,13 +193,7 @@ func reason(p *search.Problem, e *search.Evaluation, s *karasuv1.Suggestion) str
 	default:
 		text += fmt.Sprintf("; expected to lower the best %s so far by %.0f%%", p.Objective, 100*-math.Expm1(-s.GetExpectedImprovement()))
 	}
-	shared := 0.0
-	for _, w := range s.GetWeights() {
-		if w.GetOrigin() != ownPrior {
-			shared += w.GetShare()
-		}
-	}
-	return text + fmt.Sprintf("; %.0f%% of the weight is other workloads' knowledge", 100*shared)
+	return text + "; " + restsOn(s.GetWeights())
 }
 
 func prediction(p *search.Problem, e *search.Evaluation, i int) *karasuv1.Prediction {

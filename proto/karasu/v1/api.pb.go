@@ -1173,9 +1173,10 @@ type Suggestion struct {
 	ExpectedImprovement float64 `protobuf:"fixed64,3,opt,name=expected_improvement,json=expectedImprovement,proto3" json:"expected_improvement,omitempty"`
 	Exhausted           bool    `protobuf:"varint,4,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
 	// True where one more run is not expected to pay.
-	Stop       bool      `protobuf:"varint,5,opt,name=stop,proto3" json:"stop,omitempty"`
-	StopReason string    `protobuf:"bytes,6,opt,name=stop_reason,json=stopReason,proto3" json:"stop_reason,omitempty"`
-	Weights    []*Weight `protobuf:"bytes,7,rep,name=weights,proto3" json:"weights,omitempty"`
+	Stop bool `protobuf:"varint,5,opt,name=stop,proto3" json:"stop,omitempty"`
+	// Why to stop or to go on.
+	Advice  string    `protobuf:"bytes,6,opt,name=advice,proto3" json:"advice,omitempty"`
+	Weights []*Weight `protobuf:"bytes,7,rep,name=weights,proto3" json:"weights,omitempty"`
 	// Computation time.
 	Milliseconds float64 `protobuf:"fixed64,8,opt,name=milliseconds,proto3" json:"milliseconds,omitempty"`
 	// The second best to try; absent where none is left.
@@ -1185,9 +1186,12 @@ type Suggestion struct {
 	WithoutOthers *Prediction `protobuf:"bytes,10,opt,name=without_others,json=withoutOthers,proto3" json:"without_others,omitempty"`
 	// False before the first run where nothing says how long the job takes: then
 	// runtimes are guesses around the target, and only their order means something.
-	LevelKnown    bool `protobuf:"varint,11,opt,name=level_known,json=levelKnown,proto3" json:"level_known,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	LevelKnown bool `protobuf:"varint,11,opt,name=level_known,json=levelKnown,proto3" json:"level_known,omitempty"`
+	// Where a target is more likely missed than met: stop the run then and report a
+	// timeout. 0 is never.
+	StopAfterSeconds float64 `protobuf:"fixed64,12,opt,name=stop_after_seconds,json=stopAfterSeconds,proto3" json:"stop_after_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Suggestion) Reset() {
@@ -1255,9 +1259,9 @@ func (x *Suggestion) GetStop() bool {
 	return false
 }
 
-func (x *Suggestion) GetStopReason() string {
+func (x *Suggestion) GetAdvice() string {
 	if x != nil {
-		return x.StopReason
+		return x.Advice
 	}
 	return ""
 }
@@ -1295,6 +1299,13 @@ func (x *Suggestion) GetLevelKnown() bool {
 		return x.LevelKnown
 	}
 	return false
+}
+
+func (x *Suggestion) GetStopAfterSeconds() float64 {
+	if x != nil {
+		return x.StopAfterSeconds
+	}
+	return 0
 }
 
 type SearchStep struct {
@@ -3010,7 +3021,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x06author\x18\x03 \x01(\tR\x06author\x12\x1a\n" +
 	"\bworkload\x18\x04 \x01(\tR\bworkload\x12\x14\n" +
 	"\x05topic\x18\x05 \x01(\tR\x05topic\x12\x14\n" +
-	"\x05share\x18\x06 \x01(\x01R\x05share\"\xc5\x03\n" +
+	"\x05share\x18\x06 \x01(\x01R\x05share\"\xea\x03\n" +
 	"\n" +
 	"Suggestion\x125\n" +
 	"\n" +
@@ -3019,16 +3030,16 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x121\n" +
 	"\x14expected_improvement\x18\x03 \x01(\x01R\x13expectedImprovement\x12\x1c\n" +
 	"\texhausted\x18\x04 \x01(\bR\texhausted\x12\x12\n" +
-	"\x04stop\x18\x05 \x01(\bR\x04stop\x12\x1f\n" +
-	"\vstop_reason\x18\x06 \x01(\tR\n" +
-	"stopReason\x12+\n" +
+	"\x04stop\x18\x05 \x01(\bR\x04stop\x12\x16\n" +
+	"\x06advice\x18\x06 \x01(\tR\x06advice\x12+\n" +
 	"\aweights\x18\a \x03(\v2\x11.karasu.v1.WeightR\aweights\x12\"\n" +
 	"\fmilliseconds\x18\b \x01(\x01R\fmilliseconds\x122\n" +
 	"\trunner_up\x18\t \x01(\v2\x15.karasu.v1.PredictionR\brunnerUp\x12<\n" +
 	"\x0ewithout_others\x18\n" +
 	" \x01(\v2\x15.karasu.v1.PredictionR\rwithoutOthers\x12\x1f\n" +
 	"\vlevel_known\x18\v \x01(\bR\n" +
-	"levelKnown\"\xa1\x02\n" +
+	"levelKnown\x12,\n" +
+	"\x12stop_after_seconds\x18\f \x01(\x01R\x10stopAfterSeconds\"\xa1\x02\n" +
 	"\n" +
 	"SearchStep\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.karasu.v1.RunR\x03run\x12\x14\n" +

@@ -98,7 +98,8 @@ type KarasuServiceClient interface {
 	UndoReport(context.Context, *connect.Request[v1.UndoReportRequest]) (*connect.Response[v1.UndoReportResponse], error)
 	// GetSearch says how a search stands.
 	GetSearch(context.Context, *connect.Request[v1.GetSearchRequest]) (*connect.Response[v1.GetSearchResponse], error)
-	// ListSearches lists searches by name of job.
+	// ListSearches lists searches by name of job: settings, steps and the number of
+	// candidates, without what has to be predicted.
 	ListSearches(context.Context, *connect.Request[v1.ListSearchesRequest]) (*connect.Response[v1.ListSearchesResponse], error)
 	// DeleteSearch forgets a search; its runs stay.
 	DeleteSearch(context.Context, *connect.Request[v1.DeleteSearchRequest]) (*connect.Response[v1.DeleteSearchResponse], error)
@@ -332,7 +333,8 @@ type KarasuServiceHandler interface {
 	UndoReport(context.Context, *connect.Request[v1.UndoReportRequest]) (*connect.Response[v1.UndoReportResponse], error)
 	// GetSearch says how a search stands.
 	GetSearch(context.Context, *connect.Request[v1.GetSearchRequest]) (*connect.Response[v1.GetSearchResponse], error)
-	// ListSearches lists searches by name of job.
+	// ListSearches lists searches by name of job: settings, steps and the number of
+	// candidates, without what has to be predicted.
 	ListSearches(context.Context, *connect.Request[v1.ListSearchesRequest]) (*connect.Response[v1.ListSearchesResponse], error)
 	// DeleteSearch forgets a search; its runs stay.
 	DeleteSearch(context.Context, *connect.Request[v1.DeleteSearchRequest]) (*connect.Response[v1.DeleteSearchResponse], error)

@@ -1,0 +1,59 @@
+package advisor
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/karasu-project/karasu/optimizer/search"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+)
+
+// explained adds to an error of a search what to do about it, where that is known.
+func explained(err error) error {
+	switch {
+	case errors.Is(err, search.ErrUnknownPrice):
+		return fmt.Errorf("%w; search with --objective runtime and without a budget, or give prices in a catalog file ([catalog] in config.toml)", err)
+	case errors.Is(err, search.ErrUnknownPower):
+		return fmt.Errorf("%w; search with --objective cost or runtime, or give idle and full watts in a catalog file ([catalog] in config.toml)", err)
+	case errors.Is(err, search.ErrUnknownGrid):
+		return fmt.Errorf("%w; name one with --region, or search with --objective energy", err)
+	}
+	return fmt.Errorf("evaluate search: %w", err)
+}
+
+// noneOf says what no run did: "none of 3 runs " and the past, or "the only run has
+// not " and the participle.
+func noneOf(runs int, past, participle string) string {
+	if runs == 1 {
+		return "the only run has not " + participle
+	}
+	return fmt.Sprintf("none of %d runs %s", runs, past)
+}
+
+// restsOn says how much of a suggestion other workloads' runs decide, and whose.
+func restsOn(weights []*karasuv1.Weight) string {
+	own, peers := 0.0, 0.0
+	for _, w := range weights {
+		switch w.GetOrigin() {
+		case ownPrior:
+		case ownHistory:
+			own += w.GetShare()
+		default:
+			peers += w.GetShare()
+		}
+	}
+	whose := "other workloads' knowledge"
+	if own > 0 && peers == 0 {
+		whose = "knowledge of your own other workloads"
+	}
+	return fmt.Sprintf("%.0f%% of the weight is %s", 100*(own+peers), whose)
+}
+
+// stopAfter is the target in seconds where it is more likely missed than met; 0 where
+// a run should not be stopped.
+func stopAfter(p *search.Problem, next *karasuv1.Prediction) float64 {
+	if p.Target <= 0 || next.GetProbabilityOfMeetingTarget() >= 0.5 {
+		return 0
+	}
+	return p.Target.Seconds()
+}
