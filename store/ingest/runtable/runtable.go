@@ -18,6 +18,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/store/ingest"
@@ -232,7 +233,7 @@ func sniff(r *bufio.Reader) (io.Reader, rune, error) {
 	}
 	for _, bom := range [][]byte{{0xff, 0xfe}, {0xfe, 0xff}} {
 		if bytes.HasPrefix(head, bom) {
-			return nil, 0, fmt.Errorf("%w: the file is UTF-16; save it as UTF-8", ErrHeader)
+			return nil, 0, fmt.Errorf("%w: the file is UTF-16 or UTF-32; save it as UTF-8", ErrHeader)
 		}
 	}
 	if bom := []byte{0xef, 0xbb, 0xbf}; bytes.HasPrefix(head, bom) {
@@ -241,7 +242,15 @@ func sniff(r *bufio.Reader) (io.Reader, rune, error) {
 			return nil, 0, readError(err)
 		}
 	}
-	first, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte{'\n'})
+	first, _, whole := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte{'\n'})
+	switch {
+	case bytes.IndexByte(first, 0) >= 0:
+		return nil, 0, fmt.Errorf("%w: the file is not text; save the table as CSV in UTF-8", ErrHeader)
+	case bytes.IndexByte(bytes.TrimRight(first, "\r"), '\r') >= 0:
+		return nil, 0, fmt.Errorf("%w: lines end in a carriage return alone; save the file with line ends of Unix or Windows", ErrHeader)
+	case whole && !utf8.Valid(first):
+		return nil, 0, fmt.Errorf("%w: the first line is not text in UTF-8; save the table as CSV in UTF-8", ErrHeader)
+	}
 	comma := ','
 	if !bytes.ContainsRune(first, ',') {
 		switch {
