@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -85,18 +87,32 @@ type LogConfig struct {
 // Duration is a time.Duration that reads "30s" and "180d".
 type Duration time.Duration
 
+// maxDuration bounds what a file may say: 100 years, far below what overflows.
+const maxDuration = 36525 * 24 * time.Hour
+
 // UnmarshalText accepts what time.ParseDuration does, and whole days such as "90d".
 func (d *Duration) UnmarshalText(text []byte) error {
-	s := string(text)
+	s, unit := string(text), time.Duration(1)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
-		s = days + "h"
-		v, err := time.ParseDuration(s)
-		*d = Duration(24 * v)
-		return err
+		s, unit = days+"h", 24
 	}
 	v, err := time.ParseDuration(s)
-	*d = Duration(v)
-	return err
+	switch {
+	case v > maxDuration/unit, v < -maxDuration/unit, err != nil && tooManyDigits(s):
+		return fmt.Errorf("must be at most 100 years: %q", text)
+	case err != nil:
+		return fmt.Errorf("must be a time such as \"30s\", \"12h\" or \"180d\": %q", text)
+	}
+	*d = Duration(v * unit)
+	return nil
+}
+
+// tooManyDigits tells a time that is too long from what is none: time.ParseDuration
+// calls both invalid.
+func tooManyDigits(s string) bool {
+	digits := strings.TrimLeft(strings.TrimLeft(s, "+-"), "0123456789")
+	_, err := time.ParseDuration("1" + digits)
+	return err == nil && digits != strings.TrimLeft(s, "+-")
 }
 
 // DefaultListen is where a daemon listens unless told otherwise: a fixed port, so
@@ -131,11 +147,7 @@ func LoadConfig(h Home) (Config, error) {
 	c := DefaultConfig("")
 	meta, err := toml.Decode(string(raw), &c)
 	if err != nil {
-		var parse toml.ParseError
-		if errors.As(err, &parse) {
-			return Config{}, fmt.Errorf("%w: %s:%d: %s", ErrConfig, path, parse.Position.Line, parse.Message)
-		}
-		return Config{}, fmt.Errorf("%w: %s: %w", ErrConfig, path, err)
+		return Config{}, fmt.Errorf("%w: %s%s", ErrConfig, path, tomlProblem(err))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return Config{}, fmt.Errorf("%w: %s: unknown key %q", ErrConfig, path, unknown[0].String())
@@ -163,8 +175,25 @@ func (c Config) Validate() error {
 	if d := time.Duration(c.Network.SyncInterval); d < time.Second || d > 24*time.Hour {
 		return fmt.Errorf("network.sync_interval is %s, must be between 1s and 24h", d)
 	}
+	if err := c.API.validate(); err != nil {
+		return err
+	}
 	_, err := c.policy()
 	return err
+}
+
+func (c APIConfig) validate() error {
+	if c.TCP == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(c.TCP)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("api.tcp must be a host and a port up to 65535, such as 127.0.0.1:7747: %q", c.TCP)
+	}
+	return nil
 }
 
 func (c Config) network() p2p.Config {

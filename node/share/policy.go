@@ -86,7 +86,7 @@ func (p Policy) Validate() error {
 	case !(p.Epsilon == 0 || p.Epsilon >= 0.1 && p.Epsilon <= 100):
 		return fmt.Errorf("%w: epsilon is %g, must be 0 (no noise) or between 0.1 and 100", ErrPolicy, p.Epsilon)
 	case p.ValidFor < 24*time.Hour || p.ValidFor > maxValidFor:
-		return fmt.Errorf("%w: valid_for is %s, must be between 24h and %s", ErrPolicy, p.ValidFor, maxValidFor)
+		return fmt.Errorf("%w: valid_for is %.4gd, must be between 1d and %.4gd", ErrPolicy, days(p.ValidFor), days(maxValidFor))
 	}
 	for _, o := range p.Overrides {
 		if !o.Mode.Valid() {
@@ -95,6 +95,8 @@ func (p Policy) Validate() error {
 	}
 	return nil
 }
+
+func days(d time.Duration) float64 { return d.Hours() / 24 }
 
 // ModeFor returns the mode for a topic.
 func (p Policy) ModeFor(t model.Topic) Mode {
