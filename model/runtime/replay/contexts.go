@@ -20,7 +20,7 @@ type draw struct {
 func (c *Config) contextTasks(protocol string, m *Model, t *Table) []*task {
 	targets := c.targets(protocol, m, t)
 	folds := m.Folds
-	if folds <= 0 || protocol != Full || folds > len(targets) {
+	if folds <= 0 || protocol != Full && protocol != Shared || folds > len(targets) {
 		folds = len(targets)
 	}
 	tasks := make([]*task, 0, folds)
@@ -85,7 +85,7 @@ func (t *Table) without(targets ...int) []predict.History {
 func (c *Config) fold(ctx context.Context, protocol string, m *Model, t *Table, fold []int) ([]result, error) {
 	var history []predict.History
 	switch protocol {
-	case Full:
+	case Full, Shared:
 		history = t.without(fold...)
 	case Filtered:
 		history = t.filtered(fold[0])
@@ -114,7 +114,14 @@ func (c *Config) fold(ctx context.Context, protocol string, m *Model, t *Table, 
 				return nil, fail(err)
 			}
 		}
-		for _, d := range append([]Derived{{Name: m.Learner.Name()}}, m.Derived...) {
+		derived := append([]Derived{{Name: m.Learner.Name()}}, m.Derived...)
+		if protocol == Shared {
+			if general, err = travel(general, m.Import); err != nil {
+				return nil, fail(err)
+			}
+			derived = derived[:1]
+		}
+		for _, d := range derived {
 			g := general
 			if d.Of != nil {
 				g = d.Of(general)
@@ -127,6 +134,15 @@ func (c *Config) fold(ctx context.Context, protocol string, m *Model, t *Table, 
 		}
 	}
 	return out, nil
+}
+
+// travel returns what a peer makes of a general model's weights.
+func travel(g predict.General, load func(*predict.Weights) (predict.General, error)) (predict.General, error) {
+	w, err := g.Weights()
+	if err != nil {
+		return nil, err
+	}
+	return load(w)
 }
 
 // target predicts one context for all n and draws.
@@ -220,6 +236,9 @@ const attempts = 200
 func (c *Config) draw(split string, n int, groups [][]predict.Observation, protocol, job string, target, i int) (draw, bool) {
 	if n > len(groups) || (split == All) != (n == len(groups)) {
 		return draw{}, false
+	}
+	if protocol == Shared {
+		protocol = Full // the same draws, so that figures compare
 	}
 	r := c.random(protocol, "|", job, target, "|", split, n, "|", i)
 	for range attempts {

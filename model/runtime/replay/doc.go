@@ -7,6 +7,8 @@
 //     type nor input size nor any argument that varies; n runs of the target are
 //     known; the other scale-outs are predicted, inside (interpolation) or outside
 //     (extrapolation) of the range of the known ones.
+//   - c3o-shared: c3o-full with a general model that travelled as weights, as if all
+//     other contexts were a peer's.
 //   - bell: the same in another environment, which the history knows nothing of
 //     (section IV-D).
 //   - c3o-splits and c3o-points: C3O's own evaluation: random training shares

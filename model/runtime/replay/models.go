@@ -32,7 +32,7 @@ func Models() []Model {
 		}
 	}
 	return []Model{
-		{Learner: structured.New(Default, structured.Options{}), Derived: []Derived{{"default-shared", shared}}},
+		{Learner: structured.New(Default, structured.Options{}), Import: load},
 		{Learner: structured.New("local", structured.Options{LocalOnly: true}), Protocols: contexts},
 		{Learner: ernest.Learner{}, Protocols: contexts},
 		{Learner: ernest.Learner{Relative: true}, Protocols: contexts},
@@ -43,16 +43,11 @@ func Models() []Model {
 	}
 }
 
-// shared is what a peer has of a general model: its weights. A model that has none
-// stays as it is.
-func shared(g predict.General) predict.General {
-	w, err := g.Weights()
+// load turns the default's weights into a general model.
+func load(w *predict.Weights) (predict.General, error) {
+	g, err := structured.FromWeights(w, structured.Options{})
 	if err != nil {
-		return g
+		return nil, err
 	}
-	s, err := structured.FromWeights(w, structured.Options{})
-	if err != nil {
-		return g
-	}
-	return s
+	return g, nil
 }

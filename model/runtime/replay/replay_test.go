@@ -45,9 +45,9 @@ func smallConfig() Config {
 	return Config{
 		C3O: []Table{small("one", 5), small("two", 4)}, Bell: []Table{small("one", 1)},
 		Models: []Model{
-			{Learner: structured.New(Default, structured.Options{}), Derived: []Derived{{"shared", shared}}},
+			{Learner: structured.New(Default, structured.Options{}), Import: load},
 			{Learner: ernest.Learner{Relative: true}, Protocols: []string{Full, Filtered, Bell}},
-			{Learner: c3o.Learner{}, Folds: 2, Splits: 1},
+			{Learner: c3o.Learner{}, Splits: 1, Protocols: []string{Points}},
 			{Learner: bellamy.Learner{Variant: bellamy.Local}, Contexts: 1, Protocols: []string{Full}},
 		},
 		Draws: 1, BellDraws: 1, Splits: 2, Seed: 5,
@@ -70,9 +70,15 @@ func TestSameOnAnyNumberOfWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if r.PretrainSeconds <= 0 || r.FinetuneMS <= 0 {
+			t.Errorf("fit %g s, conditioning %g ms", r.PretrainSeconds, r.FinetuneMS)
+		}
 		r.WallSeconds, r.PretrainSeconds, r.FinetuneMS = 0, 0, 0
 		if reports[i], err = json.Marshal(r); err != nil {
 			t.Fatal(err)
+		}
+		if i == 0 {
+			checkReport(t, r)
 		}
 	}
 	if diff := cmp.Diff(string(reports[0]), string(reports[1])); diff != "" {
@@ -80,11 +86,9 @@ func TestSameOnAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-func TestReportHoldsWhatWasAskedFor(t *testing.T) {
-	r, err := Run(context.Background(), smallConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+// checkReport wants all that was asked for.
+func checkReport(t *testing.T, r *Report) {
+	t.Helper()
 	seen := map[string]bool{}
 	for _, row := range r.Rows {
 		seen[row.Protocol+" "+row.Split+" "+row.Model] = true
@@ -98,15 +102,15 @@ func TestReportHoldsWhatWasAskedFor(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"c3o-full all default", "c3o-full interpolation default", "c3o-full extrapolation shared", "c3o-filtered extrapolation c3o",
+		"c3o-full all default", "c3o-full interpolation default", "c3o-shared extrapolation default", "c3o-filtered extrapolation default",
 		"bell interpolation ernest-relative", "c3o-splits all default", "c3o-points all c3o", "c3o-full interpolation bellamy-local",
 	} {
 		if !seen[want] {
 			t.Errorf("no row of %s", want)
 		}
 	}
-	if r.Coverage80 <= 0 || r.Coverage80 > 1 || r.PretrainSeconds <= 0 || r.FinetuneMS <= 0 {
-		t.Errorf("coverage %g, fit %g s, conditioning %g ms", r.Coverage80, r.PretrainSeconds, r.FinetuneMS)
+	if r.Coverage80 <= 0 || r.Coverage80 > 1 || len(r.Calibration) != len(Probabilities) {
+		t.Errorf("coverage %g, calibration %v", r.Coverage80, r.Calibration)
 	}
 	var b strings.Builder
 	if err := r.WriteTable(&b); err != nil || !strings.Contains(b.String(), "bellamy-local") {
@@ -201,13 +205,18 @@ func FuzzReadC3O(f *testing.F) {
 	})
 }
 
-// The figures that the default was accepted with, on three contexts an algorithm. Those of all
-// contexts are in docs/predict.md.
+// The default stays near the figures of docs/predict.md, here on four contexts of two
+// algorithms.
 func TestDefaultOnC3O(t *testing.T) {
-	c := Config{Models: Models()[:1], Protocols: []string{Full, Filtered}, Contexts: 3}
-	c.C3O, _ = tables(t)
+	c := Config{Models: Models()[:1], Protocols: []string{Full}, Contexts: 4, Draws: 2}
+	all, _ := tables(t)
 	if testing.Short() {
 		t.Skip("takes seconds")
+	}
+	for _, table := range all {
+		if table.Job == "sort" || table.Job == "grep" {
+			c.C3O = append(c.C3O, table)
+		}
 	}
 	r, err := Run(context.Background(), c)
 	if err != nil {
@@ -215,24 +224,17 @@ func TestDefaultOnC3O(t *testing.T) {
 	}
 	sum, count := map[string]float64{}, map[string]float64{}
 	for _, row := range r.Rows {
-		if row.Model == Default && row.N <= 3 {
-			k := row.Protocol + " " + row.Split
-			if row.N == 0 {
-				k += " 0"
-			}
-			sum[k] += row.MRE
-			count[k]++
+		if row.N <= 3 {
+			sum[row.Split] += row.MRE
+			count[row.Split]++
 		}
 	}
-	for k, limit := range map[string]float64{
-		"c3o-full all 0": 7, "c3o-full interpolation": 4, "c3o-full extrapolation": 7,
-		"c3o-filtered interpolation": 8, "c3o-filtered extrapolation": 15,
-	} {
-		if got := sum[k] / count[k]; !(got <= limit) {
-			t.Errorf("%s: %.2f%%, want at most %.1f%%", k, got, limit)
+	for split, limit := range map[string]float64{All: 7, Interpolation: 3.5, Extrapolation: 4.5} {
+		if got := sum[split] / count[split]; !(got <= limit) {
+			t.Errorf("%s: %.2f%%, want at most %.1f%%", split, got, limit)
 		}
 	}
-	if r.Coverage80 < .72 || r.Coverage80 > .9 {
+	if r.Coverage80 < .65 || r.Coverage80 > .92 {
 		t.Errorf("80%% intervals hold %.1f%%", 100*r.Coverage80)
 	}
 }

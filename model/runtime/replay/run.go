@@ -133,9 +133,12 @@ func (c *Config) tasks(protocol string) ([]*task, error) {
 		if ps := c.Models[m].Protocols; len(ps) > 0 && !slices.Contains(ps, protocol) {
 			continue
 		}
+		if protocol == Shared && c.Models[m].Import == nil {
+			continue
+		}
 		for i := range tables {
 			switch protocol {
-			case Full, Filtered, Bell:
+			case Full, Filtered, Shared, Bell:
 				tasks = append(tasks, c.contextTasks(protocol, &c.Models[m], &tables[i])...)
 			case Splits, Points:
 				tasks = append(tasks, c.splitTasks(protocol, &c.Models[m], &tables[i])...)

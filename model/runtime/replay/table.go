@@ -33,15 +33,15 @@ const maxTableRows = 1_000_000
 
 // LoadC3O reads the tables c3o/<job>.tsv below a folder.
 func LoadC3O(dir string) ([]Table, error) {
-	return load(dir, "c3o", ".tsv", C3OJobs, ReadC3O)
+	return loadTables(dir, "c3o", ".tsv", C3OJobs, ReadC3O)
 }
 
 // LoadBell reads the tables bell/<job>.csv below a folder.
 func LoadBell(dir string) ([]Table, error) {
-	return load(dir, "bell", ".csv", BellJobs, ReadBell)
+	return loadTables(dir, "bell", ".csv", BellJobs, ReadBell)
 }
 
-func load(dir, folder, ext string, jobs []string, read func(string, io.Reader) (Table, error)) ([]Table, error) {
+func loadTables(dir, folder, ext string, jobs []string, read func(string, io.Reader) (Table, error)) ([]Table, error) {
 	tables := make([]Table, 0, len(jobs))
 	for _, job := range jobs {
 		path := filepath.Join(dir, folder, job+ext)

@@ -21,6 +21,8 @@ const (
 	candidateContexts = 80
 	// candidateScaleOuts from least to largest.
 	candidateScaleOuts = 6
+	// singleSpread is how far apart in ln(bytes) the points of a single context are.
+	singleSpread = .5
 	// virtualEnvironment is no environment that a context can have.
 	virtualEnvironment = "\x00"
 )
@@ -82,7 +84,10 @@ func (g *General) candidates() *virtual {
 	low, high := slices.Min(g.rows.x), slices.Max(g.rows.x)
 	e, v := g.rows.encoder, &virtual{}
 	for range candidateContexts {
-		a, b := g.rows.contexts[r.IntN(len(g.rows.contexts))], g.rows.contexts[r.IntN(len(g.rows.contexts))]
+		// Two different contexts; a single one has none to be mixed with.
+		n := len(g.rows.contexts)
+		i := r.IntN(n)
+		a, b := g.rows.contexts[i], g.rows.contexts[(i+1+r.IntN(max(n-1, 1)))%n]
 		t := .1 + .8*r.Float64()
 		between := func(p, q float64) float64 { return p + t*(q-p) }
 		args := make([]float64, len(e.arguments))
@@ -92,6 +97,9 @@ func (g *General) candidates() *virtual {
 			}
 		}
 		cores, memory, size := a.cores, a.memory, between(a.size, b.size)
+		if n == 1 {
+			size += singleSpread * (t - .5)
+		}
 		for s := range candidateScaleOuts {
 			x := low * math.Pow(high/low, float64(s)/(candidateScaleOuts-1))
 			v.cores, v.memory, v.size = append(v.cores, cores), append(v.memory, memory), append(v.size, size)

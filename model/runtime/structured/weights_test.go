@@ -163,3 +163,29 @@ func FuzzFromWeights(f *testing.F) {
 		}
 	})
 }
+
+// No point of the weights is a row of the history: neither its input size nor its
+// arguments are those of a context.
+func TestWeightsHoldNoContextOfTheHistory(t *testing.T) {
+	g := fitted(t, 12)
+	w, err := g.Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := FromWeights(w, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range back.virtual.size {
+		for _, c := range g.rows.contexts {
+			if math.Abs(s-c.size) < 1e-9 {
+				t.Errorf("point %d has the input size of a context", i)
+			}
+		}
+	}
+	for _, a := range w.Arguments {
+		if a.Name != "iterations" && a.Name != "mode" {
+			t.Errorf("weights name %q", a.Name)
+		}
+	}
+}
