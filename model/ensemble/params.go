@@ -164,6 +164,10 @@ func Default() Params {
 	p.CentredMass = .4
 	p.Shrinkage = .95
 
+	// Siblings behave alike on the same nodes more often than on nodes in proportion
+	// to their data, on scout and on C3O.
+	p.KnownShiftMass = .25
+
 	// Users' targets are within a factor of e^1.5 = 4.5 of what the mean
 	// configuration takes, not of 2.
 	p.LevelSD = 1.5
