@@ -102,7 +102,7 @@ func dialError(where string, err error) error {
 
 // broken tells a daemon that ended from one that answers with an error.
 func broken(err error) error {
-	for _, sign := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+	for _, sign := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
 		if errors.Is(err, sign) {
 			return errors.New("the daemon ended while answering; see its log")
 		}
