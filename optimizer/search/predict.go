@@ -67,8 +67,9 @@ func (q *normalMixture) binned(n int) *normalMixture {
 	if len(q.weight) <= n {
 		return q
 	}
-	lo, width := slices.Min(q.mean), 0.
-	if width = (slices.Max(q.mean) - lo) / float64(n); !(width > 0) {
+	lo := slices.Min(q.mean)
+	width := (slices.Max(q.mean) - lo) / float64(n)
+	if !(width > 0) {
 		width = 1
 	}
 	weight, mean, square := make([]float64, n), make([]float64, n), make([]float64, n)
