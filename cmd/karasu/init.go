@@ -18,7 +18,7 @@ type initCmd struct {
 	Listen    []string `help:"Address to listen on, as a multiaddr. Default: TCP and QUIC on port 4747." placeholder:"ADDR"`
 	Bootstrap []string `help:"A peer to dial: multiaddr that ends in /p2p/<peer id>, as karasu status prints it." placeholder:"ADDR"`
 	Local     bool     `help:"Do not look for peers on the local network and through others; dial only --bootstrap."`
-	Share     string   `help:"What leaves of your workloads: off, summaries, models or both. Default: both." enum:",off,summaries,models,both" default:"" placeholder:"POLICY"`
+	Share     policy   `help:"What leaves of your workloads: off, summaries, models or both. Default: both." words:"off,summaries,models,both" placeholder:"POLICY"`
 	JSON      bool     `name:"json" help:"Print JSON: the peer id and the paths."`
 }
 

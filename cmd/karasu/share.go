@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	nodeshare "github.com/karasu-project/karasu/node/share"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
 
@@ -16,8 +17,20 @@ type shareCmd struct {
 }
 
 type sharePreviewCmd struct {
-	Policy string `help:"both, summaries or models: what would leave if that were the policy of every topic. Default: the policy of config.toml." enum:",both,summaries,models" default:"" placeholder:"POLICY"`
+	Policy policy `help:"What would leave if that were the policy of every topic: both, summaries, models or off. Default: the policy of config.toml." words:"both,summaries,models,off" placeholder:"POLICY"`
 	jsonFlag
+}
+
+// policy is a share policy; empty is the one of config.toml.
+type policy string
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (p *policy) UnmarshalText(text []byte) error {
+	if !nodeshare.Mode(text).Valid() {
+		return fmt.Errorf("must be off, summaries, models or both: %q", text)
+	}
+	*p = policy(text)
+	return nil
 }
 
 // Help implements kong's interface for examples.
@@ -36,7 +49,7 @@ func (c sharePreviewCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	res, err := client.PreviewShare(a.ctx, connect.NewRequest(&karasuv1.PreviewShareRequest{Policy: c.Policy}))
+	res, err := client.PreviewShare(a.ctx, connect.NewRequest(&karasuv1.PreviewShareRequest{Policy: string(c.Policy)}))
 	if err != nil {
 		return err
 	}
