@@ -25,6 +25,9 @@ func scratch(ctx context.Context, dir string) (tmp string, err error) {
 	if err := removeScratch(dir); err != nil {
 		return "", err
 	}
+	if err := checkSpace(dir, freeSpace); err != nil {
+		return "", err
+	}
 	if tmp, err = os.MkdirTemp(dir, scratchPattern); err != nil {
 		return "", fmt.Errorf("store: %w", err)
 	}

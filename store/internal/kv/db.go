@@ -247,6 +247,9 @@ func (d *DB) gc() error {
 	if d.closed {
 		return ErrClosed
 	}
+	if checkSpace(d.dir, d.opts.Free) != nil {
+		return nil // collecting needs room first; who writes is told
+	}
 	for {
 		err := d.b.RunValueLogGC(0.5)
 		switch {
@@ -260,10 +263,18 @@ func (d *DB) gc() error {
 }
 
 // Close marks a clean shutdown and closes the database. It waits for running
-// transactions. Later calls return nil.
+// transactions. Later calls return nil. Where the file system is nearly full it returns
+// [ErrDiskFull] and leaves the files as a crash would: what was acknowledged is in the
+// logs, and the process keeps the lock until it ends.
 func (d *DB) Close() error {
 	var err error
 	d.once.Do(func() {
+		if err = checkSpace(d.dir, d.opts.Free); err != nil {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.closed = true
+			return
+		}
 		err = d.Update(func(t *Txn) error { return t.Set([]byte(cleanKey), []byte{1}) })
 		d.mu.Lock()
 		defer d.mu.Unlock()

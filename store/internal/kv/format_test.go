@@ -159,3 +159,25 @@ func TestDiskFull(t *testing.T) {
 	free = 1 << 40
 	set(t, d, "c", "d")
 }
+
+// TestCloseOnAFullDisk: nothing is written, and nothing acknowledged is lost.
+func TestCloseOnAFullDisk(t *testing.T) {
+	free := int64(1 << 40)
+	d, err := Open(t.TempDir(), "test/1", Options{Free: func(string) (int64, error) { return free, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.b.Close() })
+	fill(t, d)
+	free = 0
+	before := snapshot(t, d.Dir())
+	if err := d.Close(); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(before, snapshot(t, d.Dir())); diff != "" {
+		t.Error(diff)
+	}
+	if rep := check(t, crashed(t, d)); !rep.OK() || rep.Keys != 52 {
+		t.Errorf("%+v", rep)
+	}
+}

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -25,12 +24,12 @@ func newBadgerLog(log *slog.Logger) *badgerLog { return &badgerLog{log: log, ope
 func (b *badgerLog) opened(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	level := slog.LevelError
+	say := b.log.Error
 	if err != nil {
-		level = slog.LevelDebug
+		say = b.log.Debug
 	}
 	for _, text := range b.held {
-		b.log.Log(context.Background(), level, text)
+		say(text)
 	}
 	b.opening, b.held = false, nil
 }
