@@ -92,18 +92,18 @@ const maxDuration = 36525 * 24 * time.Hour
 
 // UnmarshalText accepts what time.ParseDuration does, and whole days such as "90d".
 func (d *Duration) UnmarshalText(text []byte) error {
-	s, unit := string(text), time.Duration(1)
+	s, unit := string(text), int64(1)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		s, unit = days+"h", 24
 	}
 	v, err := time.ParseDuration(s)
 	switch {
-	case v > maxDuration/unit, v < -maxDuration/unit, err != nil && tooManyDigits(s):
+	case int64(v) > int64(maxDuration)/unit, int64(v) < -int64(maxDuration)/unit, err != nil && tooManyDigits(s):
 		return fmt.Errorf("must be at most 100 years: %q", text)
 	case err != nil:
 		return fmt.Errorf("must be a time such as \"30s\", \"12h\" or \"180d\": %q", text)
 	}
-	*d = Duration(v * unit)
+	*d = Duration(int64(v) * unit)
 	return nil
 }
 

@@ -110,7 +110,8 @@ func (p *Publisher) Preview(runs []model.Run, mode Mode) (*Preview, error) {
 	return out, nil
 }
 
-// Refreshed counts the records that a refresh signed.
+// Refreshed counts the records that a refresh published; of a batch with an error none
+// counts.
 type Refreshed struct {
 	// Shared are new or renewed records, Withdrawn the retractions of others.
 	Shared, Withdrawn int
@@ -159,10 +160,8 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, e
 		records = append(records, signed)
 	}
 	p.report(ctx, withheld)
-	if len(records) > 0 {
-		errs = append(errs, p.Publish(ctx, records))
-	}
-	return Refreshed{Shared: len(records), Withdrawn: retracted}, errors.Join(errs...)
+	shared, err := p.publish(ctx, records)
+	return Refreshed{Shared: shared, Withdrawn: retracted}, errors.Join(append(errs, err)...)
 }
 
 // lost says whether the current records are from another private database than the
@@ -203,10 +202,19 @@ func (p *Publisher) retract(ctx context.Context, current map[slot]*commons.Recor
 		}
 		records = append(records, r)
 	}
-	if len(records) > 0 {
-		errs = append(errs, p.Publish(ctx, records))
+	n, err := p.publish(ctx, records)
+	return n, errors.Join(append(errs, err)...)
+}
+
+// publish returns how many records that was.
+func (p *Publisher) publish(ctx context.Context, records []*commons.Record) (int, error) {
+	if len(records) == 0 {
+		return 0, nil
 	}
-	return len(records), errors.Join(errs...)
+	if err := p.Publish(ctx, records); err != nil {
+		return 0, err
+	}
+	return len(records), nil
 }
 
 // workloads finds a workload by its pseudonym.
