@@ -22,6 +22,10 @@ const (
 	// with x, over the scale-outs of plausibleScaleOuts, is no runtime of a job; neither
 	// is one that rises throughout. Such members are left out.
 	steepest = -2.5
+	// A member's share follows the inverse of its claimed variance, of which less than
+	// minClaim squared counts as that, down to minVoice of the sharpest member's.
+	minClaim = .03
+	minVoice = .1
 	shallow  = .15
 )
 
@@ -159,6 +163,21 @@ func (p *EnsemblePredictor) Predict(scaleOut int) (Distribution, error) {
 			return Distribution{}, err
 		}
 		voices = append(voices, voice{d, m.weight})
+	}
+	// Without many runs it counts who claims to know this context, within bounds: a
+	// claim is cheap.
+	sharpest := math.Inf(1)
+	for _, v := range voices {
+		sharpest = min(sharpest, v.d.Scale)
+	}
+	var total float64
+	for i := range voices {
+		r := max(sharpest, minClaim) / max(voices[i].d.Scale, minClaim)
+		voices[i].weight *= max(r*r, minVoice)
+		total += voices[i].weight
+	}
+	for i := range voices {
+		voices[i].weight /= total
 	}
 	slices.SortFunc(voices, func(a, b voice) int {
 		switch {

@@ -97,7 +97,7 @@ func TestDistributionProperties(t *testing.T) {
 }
 
 // stub predicts a power law, whatever the runs.
-type stub struct{ level, slope float64 }
+type stub struct{ level, slope, doubt float64 }
 
 func (s stub) Condition(Context, []Observation) (Predictor, error) {
 	if math.IsNaN(s.level) {
@@ -107,11 +107,11 @@ func (s stub) Condition(Context, []Observation) (Predictor, error) {
 }
 func (s stub) Weights() (*Weights, error) { return nil, ErrNotPortable }
 func (s stub) Predict(x int) (Distribution, error) {
-	return NewDistribution(s.level+s.slope*math.Log(float64(x)), .1, 4)
+	return NewDistribution(s.level+s.slope*math.Log(float64(x)), .1+s.doubt, 4)
 }
 
 func TestEnsemble(t *testing.T) {
-	good, other, inverted, broken := stub{5, -.7}, stub{5.3, -.6}, stub{9, .9}, stub{math.NaN(), 0}
+	good, other, inverted, broken := stub{5, -.7, 0}, stub{5.3, -.6, 0}, stub{9, .9, 0}, stub{math.NaN(), 0, 0}
 	truth := func(x int) Observation { return Observation{x, math.Exp(5 - .7*math.Log(float64(x)))} }
 	for name, c := range map[string]struct {
 		members []General
@@ -122,8 +122,9 @@ func TestEnsemble(t *testing.T) {
 		"alike without runs":      {[]General{good, other}, nil, []float64{.5, .5}, .3},
 		"inverted is left out":    {[]General{good, inverted}, nil, []float64{1, 0}, 1e-9},
 		"broken is left out":      {[]General{broken, good}, nil, []float64{0, 1}, 1e-9},
-		"minority without runs":   {[]General{good, good, stub{12, -.7}}, nil, []float64{1. / 3, 1. / 3, 1. / 3}, 1.5},
-		"runs decide":             {[]General{stub{8, -.7}, good}, []Observation{truth(4), truth(8)}, []float64{0, 1}, .02},
+		"minority without runs":   {[]General{good, good, stub{12, -.7, 0}}, nil, []float64{1. / 3, 1. / 3, 1. / 3}, 1.5},
+		"who doubts counts less":  {[]General{good, stub{8, -.7, .9}}, nil, []float64{.5, .5}, .3},
+		"runs decide":             {[]General{stub{8, -.7, 0}, good}, []Observation{truth(4), truth(8)}, []float64{0, 1}, .02},
 		"one bad member is alone": {[]General{inverted}, nil, []float64{1}, 99},
 	} {
 		t.Run(name, func(t *testing.T) {

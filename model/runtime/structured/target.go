@@ -102,6 +102,18 @@ func (t *target) projectAt(x float64) *projection {
 	return p
 }
 
+// meanAt returns the mean of ln(seconds) at x, without the variance's cost.
+func (t *target) meanAt(x float64) float64 {
+	g, n := t.g, newNode(x, t.g.params[exponent])
+	mean := t.context.mean(x)
+	for a := range t.pairs {
+		for i := g.rows.start[a]; i < g.rows.start[a+1]; i++ {
+			mean += g.k.covariance(&t.pairs[a], &n, &g.nodes[i]) * g.alpha[i]
+		}
+	}
+	return mean
+}
+
 // maxProjections bounds the memory of a target.
 const maxProjections = 512
 

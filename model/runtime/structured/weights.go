@@ -3,6 +3,7 @@ package structured
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/karasu-project/karasu/model/runtime"
@@ -126,7 +127,46 @@ func FromWeights(w *predict.Weights, o Options) (*General, error) {
 	if err := g.solve(v.rows(e)); err != nil {
 		return nil, fmt.Errorf("%w: %w", predict.ErrWeights, err)
 	}
+	if err := g.consistent(); err != nil {
+		return nil, err
+	}
 	return g, nil
+}
+
+const (
+	// maxSurprise is the largest mean square of the points' values in units of what the
+	// kernel expects of them, all correlations considered: y' K^-1 y / n. Honest ones,
+	// which are smooth predictions, have below 0.2; random ones hundreds.
+	maxSurprise = 1
+	// maxMedianSlope of ln(runtime) over ln(scale-out), in the median over points: where
+	// more nodes take longer in most contexts, the sign is wrong.
+	maxMedianSlope = .1
+)
+
+// consistent checks that the points could be predictions of one algorithm's runtimes.
+func (g *General) consistent() error {
+	var surprise float64
+	for i, y := range g.rows.y {
+		surprise += y * g.alpha[i] / float64(len(g.rows.y))
+	}
+	if !(surprise <= maxSurprise) {
+		return fmt.Errorf("%w: points contradict each other (%.3g)", predict.ErrWeights, surprise)
+	}
+	low, high := slices.Min(g.rows.x), slices.Max(g.rows.x)
+	if high < 2*low {
+		return nil // too near to tell
+	}
+	slopes := make([]float64, 0, len(g.rows.contexts))
+	for _, c := range g.rows.contexts {
+		t := &target{g: g, context: c}
+		t.pair()
+		slopes = append(slopes, (t.meanAt(high)-t.meanAt(low))/math.Log(high/low))
+	}
+	slices.Sort(slopes)
+	if m := slopes[len(slopes)/2]; !(m <= maxMedianSlope) {
+		return fmt.Errorf("%w: runtimes rise with the scale-out (slope %.3g)", predict.ErrWeights, m)
+	}
+	return nil
 }
 
 func pointsFrom(values []float64, args, points int) (*virtual, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,6 +123,37 @@ func TestFromWeightsRefuses(t *testing.T) {
 	}
 	if _, err := FromWeights(nil, Options{}); !errors.Is(err, predict.ErrWeights) {
 		t.Errorf("none: error %v, want ErrWeights", err)
+	}
+}
+
+// Weights that are in range but turned upside down, or made up, are found out by the
+// kernel: nobody has to have run anything for that.
+func TestFromWeightsRefusesImpossiblePoints(t *testing.T) {
+	good, err := fitted(t, 12).Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stride := pointValues + len(good.Arguments)
+	first := int(numParams) + sizeValues + argumentValues*len(good.Arguments) + stride - 2
+	var mean, n float64
+	for i := first; i < len(good.Values); i += stride {
+		mean += good.Values[i]
+		n++
+	}
+	mean /= n
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, change := range map[string]func(v float64) float64{
+		"inverted": func(v float64) float64 { return 2*mean - v },
+		"random":   func(float64) float64 { return mean + 2*r.NormFloat64() },
+	} {
+		w := *good
+		w.Values = append([]float64(nil), good.Values...)
+		for i := first; i < len(w.Values); i += stride {
+			w.Values[i] = change(w.Values[i])
+		}
+		if _, err := FromWeights(&w, Options{}); !errors.Is(err, predict.ErrWeights) {
+			t.Errorf("%s: error %v, want ErrWeights", name, err)
+		}
 	}
 }
 
