@@ -15,6 +15,7 @@ type benchCmd struct {
 	Search      benchSearchCmd      `cmd:"" help:"Replay searches over a run table: what the network would have saved."`
 	Pareto      benchParetoCmd      `cmd:"" help:"Replay searches for several objectives."`
 	Calibration benchCalibrationCmd `cmd:"" help:"Replay searches and check the probabilities that they state."`
+	Predict     benchPredictCmd     `cmd:"" help:"Predict runtimes in contexts left out of run tables, with every model."`
 }
 
 // progress returns a callback that draws a bar on a terminal, and nil elsewhere.
