@@ -1,8 +1,12 @@
 package node_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/karasu-project/karasu/model"
@@ -198,5 +202,61 @@ func TestPreviewIsWhatLeaves(t *testing.T) {
 		if bodies[p.GetRecord().GetKey()] != string(p.GetRecord().GetBody()) {
 			t.Errorf("%s left with another body than previewed", p.GetRecord().GetKey())
 		}
+	}
+}
+
+// TestLostRunsAreNotRetracted: a home whose private database is gone keeps what it
+// shared.
+func TestLostRunsAreNotRetracted(t *testing.T) {
+	dir := t.TempDir()
+	home := node.Home{ConfigDir: dir, DataDir: dir, RuntimeDir: dir}
+	if err := home.Init("acme", node.InitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	own := func(app *node.App) int {
+		n := 0
+		for _, topic := range app.Commons().Topics() {
+			n += topic.Own
+		}
+		return n
+	}
+	var log bytes.Buffer
+	with := func(fn func(*node.App)) {
+		loopback := p2p.Loopback()
+		app, err := node.New(t.Context(), home, node.DefaultConfig("acme"), node.Options{
+			Network: &loopback, NoAPI: true, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := app.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		fn(app)
+		if err := app.Stop(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with(func(app *node.App) {
+		if _, _, err := app.ImportRuns(t.Context(), pagerankRuns()); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "summary and model are shared", func() bool { return own(app) == 2 })
+	})
+	if err := os.RemoveAll(home.PrivateDir()); err != nil {
+		t.Fatal(err)
+	}
+	with(func(app *node.App) {
+		runs := pagerankRuns()
+		for i := range runs {
+			runs[i].Workload.Job = "other"
+		}
+		if _, _, err := app.ImportRuns(t.Context(), runs); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "new runs are shared beside the old", func() bool { return own(app) == 4 })
+	})
+	if !strings.Contains(log.String(), "restore it from a backup") {
+		t.Errorf("the log says nothing of it:\n%s", log.String())
 	}
 }
