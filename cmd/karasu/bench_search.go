@@ -14,7 +14,7 @@ type benchSearchCmd struct {
 	Runs           string   `help:"Run table (CSV)." placeholder:"FILE" type:"path" required:""`
 	Infrastructure string   `help:"Infrastructure of a table that does not say it." default:"aws-ec2"`
 	Methods        []string `help:"Of evidence, karasu, cherrypick and random." default:"evidence"`
-	Scenarios      []string `help:"Of those of docs/search.md. Default: all." placeholder:"NAME"`
+	Scenarios      []string `help:"Of those below. Default: all but those of research questions." placeholder:"NAME"`
 	Objective      string   `help:"cost, runtime, energy or carbon." default:"cost"`
 	Seeds          int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
 	Seed           uint64   `help:"Seed of the first set." default:"1"`
@@ -41,10 +41,21 @@ Scenarios:
   A3-adv30, real1-adv30   with 30% of the traces permuted or turned upside down
   mis30, mis100           A3 with 30% or all of the traces mislabelled
 
+Research questions of the Karasu paper:
+
+  RQ1          RQ1-1, RQ1-5, RQ1-9: so many traces of the same workload at other
+               runtime targets
+  RQ2          RQ2-A1, -A3, -A5: so many traces of the same framework and algorithm; -B1,
+               -B3, -B5 of the same framework only; -C1, -C3, -C5 of neither; and each
+               with -cut at the end, where traces have different lengths, 3 to 10 runs
+  RQ3          energy: --objective energy with any scenarios
+
 Examples:
 
   karasu bench search --runs scout.csv
-  karasu bench search --runs history.csv --methods evidence,karasu --scenarios solo,A3 --json`
+  karasu bench search --runs history.csv --methods evidence,karasu --scenarios solo,A3 --json
+  karasu bench search --runs scout.csv --methods evidence,karasu --scenarios solo,RQ1,RQ2
+  karasu bench search --runs scout.csv --scenarios solo,A3 --objective energy`
 }
 
 // Run replays and prints the table.
@@ -127,11 +138,11 @@ func (c benchSearchCmd) config(a *app) (replay.Config, error) {
 		config.Methods = append(config.Methods, replayed(name))
 	}
 	for _, name := range c.Scenarios {
-		s, err := replay.ScenarioByName(name)
+		scenarios, err := replay.ScenariosByName(name)
 		if err != nil {
 			return config, usagef("--scenarios: %w", err)
 		}
-		config.Scenarios = append(config.Scenarios, s)
+		config.Scenarios = append(config.Scenarios, scenarios...)
 	}
 	return config, nil
 }

@@ -27,6 +27,10 @@ type Scenario struct {
 	corrupt float64
 	// mislabel is the share of traces that are of a workload outside the pool.
 	mislabel float64
+	// own draws from the target's own workload at its other runtime targets.
+	own bool
+	// cut keeps the first [minCut] to [MaxRuns] runtimes of each trace.
+	cut bool
 	// draw names the random stream, so that variants of one scenario share draws.
 	draw string
 }
@@ -43,7 +47,7 @@ func policyA(t, o *workload) bool { return t.Framework == o.Framework && t.Algor
 func policyB(t, o *workload) bool { return t.Framework == o.Framework && t.Algorithm != o.Algorithm }
 func policyC(t, o *workload) bool { return t.Framework != o.Framework && t.Algorithm != o.Algorithm }
 
-// Scenarios lists all, in the order of the tables.
+// Scenarios lists those of the tables, in their order; [QuestionScenarios] has more.
 func Scenarios() []Scenario {
 	anyone := func(_, _ *workload) bool { return true }
 	return []Scenario{
@@ -63,10 +67,10 @@ func Scenarios() []Scenario {
 	}
 }
 
-// ScenarioByName returns one of [Scenarios].
+// ScenarioByName returns one of [Scenarios] or [QuestionScenarios].
 func ScenarioByName(name string) (Scenario, error) {
 	var names []string
-	for _, s := range Scenarios() {
+	for _, s := range append(Scenarios(), QuestionScenarios()...) {
 		if strings.EqualFold(s.Name, name) {
 			return s, nil
 		}
@@ -105,6 +109,9 @@ func (s *Scenario) supports(target *workload, table []*workload, traces [][]trac
 	var pool, outside []trace
 	for i, other := range table {
 		if other == target {
+			if s.own {
+				pool = append(pool, otherTargets(traces[i], seed.target)...)
+			}
 			continue
 		}
 		if !s.pool(target, other) {
@@ -125,7 +132,7 @@ func (s *Scenario) supports(target *workload, table []*workload, traces [][]trac
 		pool = pool[:min(s.traces, len(pool))]
 	}
 
-	spoil := seed.stream("spoil " + s.draw)
+	spoil, length := seed.stream("spoil "+s.draw), seed.stream("length "+s.draw)
 	var out []search.Support
 	for _, t := range pool {
 		label := t.of
@@ -136,6 +143,9 @@ func (s *Scenario) supports(target *workload, table []*workload, traces [][]trac
 		}
 		if corrupt {
 			t = corrupted(t, spoil)
+		}
+		if s.cut {
+			t = t.first(minCut + length.IntN(MaxRuns-minCut+1))
 		}
 		if sp, ok := t.support(label); ok {
 			out = append(out, sp)
