@@ -18,7 +18,8 @@ type benchSearchCmd struct {
 	Objective      string   `help:"cost, runtime, energy or carbon." default:"cost"`
 	Seeds          int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
 	Seed           uint64   `help:"Seed of the first set." default:"1"`
-	Export         string   `help:"Write the searches themselves to a file, for methods outside this program, and stop." placeholder:"FILE" type:"path"`
+	Export         string   `help:"Write the searches themselves to a file, for methods outside this program, and stop." placeholder:"FILE" type:"path" xor:"output"`
+	SVG            string   `name:"svg" help:"Also draw the mean ratio by run to a file, one line a method and scenario." placeholder:"FILE" type:"path" xor:"output"`
 	Details        bool     `help:"With --json, add the ratios of every single search."`
 	jsonFlag
 }
@@ -54,7 +55,7 @@ Examples:
 
   karasu bench search --runs scout.csv
   karasu bench search --runs history.csv --methods evidence,karasu --scenarios solo,A3 --json
-  karasu bench search --runs scout.csv --methods evidence,karasu --scenarios solo,RQ1,RQ2
+  karasu bench search --runs scout.csv --methods evidence,karasu --scenarios solo,RQ1,RQ2 --svg rq.svg
   karasu bench search --runs scout.csv --scenarios solo,A3 --objective energy`
 }
 
@@ -71,13 +72,24 @@ func (c benchSearchCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if err := c.print(a, report); err != nil {
+		return err
+	}
+	if c.SVG == "" {
+		return nil
+	}
+	// Last, so that a file that cannot be written does not lose the figures.
+	return writeBenchSVG(c.SVG, report)
+}
+
+func (c benchSearchCmd) print(a *app, report *replay.Report) error {
 	if c.JSON {
 		return writeJSON(a.stdout, report)
 	}
 	if err := report.WriteTable(a.stdout); err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(a.stdout, benchLegend, savings(report))
+	_, err := fmt.Fprint(a.stdout, benchLegend, savings(report))
 	return err
 }
 

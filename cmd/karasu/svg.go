@@ -39,6 +39,11 @@ func writeSVG(path string, s *karasuv1.SearchState) error {
 	whole := draw.New(canvas)
 	best.Draw(tiles.At(whole, 0, 0))
 	scattered.Draw(tiles.At(whole, 1, 0))
+	return saveSVG(path, canvas)
+}
+
+// saveSVG writes a canvas to a file that only its owner reads.
+func saveSVG(path string, canvas *vgsvg.Canvas) error {
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return fmt.Errorf("--svg: %w", err)
