@@ -6,8 +6,8 @@ import (
 )
 
 // minCut is the least length of the traces of different lengths of RQ2, in
-// runtimes; the greatest is [MaxRuns]. Three runs are what the baseline tries before
-// its first model, so that a shorter trace says nothing that a search decided.
+// runtimes; the greatest is [MaxRuns]. It is the baseline's initial design, before
+// which no search has anything to share.
 const minCut = 3
 
 // QuestionScenarios lists those of the research questions of the Karasu evaluation
