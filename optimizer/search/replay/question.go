@@ -6,8 +6,7 @@ import (
 )
 
 // minCut is the least length of the traces of different lengths of RQ2, in
-// runtimes; the greatest is [MaxRuns]. It is the baseline's initial design, before
-// which no search has anything to share.
+// runtimes: that of the baseline's initial design. The greatest is [MaxRuns].
 const minCut = 3
 
 // QuestionScenarios lists those of the research questions of the Karasu evaluation
