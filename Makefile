@@ -1,9 +1,9 @@
 # The targets that CI runs, one by one or all with `make ci`.
 TOOL = go tool -modfile=scripts/tools/$(1)/go.mod
 
-.PHONY: ci tidy fmt vet lint generate generated test demo fuzz bench build
+.PHONY: ci tidy fmt vet lint generate generated test race demo fuzz bench build
 
-ci: tidy fmt generated vet lint test demo
+ci: tidy fmt generated vet lint test race demo
 
 build:
 	go build -trimpath -o bin/karasu ./cmd/karasu
@@ -30,7 +30,11 @@ generated: generate
 	@git diff --exit-code --stat -- proto || { echo "generated code is out of date: run make generate and commit"; exit 1; }
 
 test:
-	go test -race ./...
+	go test ./...
+
+# Everything once more under the race detector, but for long replays of one goroutine each.
+race:
+	go test -race -short ./...
 
 demo:
 	go run ./cmd/karasu demo

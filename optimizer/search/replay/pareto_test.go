@@ -115,6 +115,9 @@ func someWorkloads(t testing.TB, names ...string) Config {
 }
 
 func TestRunPareto(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes under the race detector")
+	}
 	run := func(workers int, objectives [][]search.Objective, scenarios ...string) *ParetoReport {
 		c := ParetoConfig{Config: someWorkloads(t, scenarios...), Objectives: objectives}
 		c.Workers = workers

@@ -81,6 +81,9 @@ func TestRunDoesNotDependOnWorkers(t *testing.T) {
 }
 
 func TestReportRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes under the race detector")
+	}
 	r, err := Run(context.Background(), smallConfig())
 	if err != nil {
 		t.Fatal(err)
