@@ -155,6 +155,12 @@ func TestRawBytesOnTheSyncStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		ended(t, s)
+		// The next stream would be refused as busy while this one is being put away.
+		eventually(t, "the session is over", func() bool {
+			b.ex.mu.Lock()
+			defer b.ex.mu.Unlock()
+			return b.ex.inbound == 0
+		})
 	}
 	eventually(t, "failed sessions", func() bool { return b.ex.Stats().SyncsFailed == 3 })
 }
