@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -39,6 +40,9 @@ Examples:
 func (c initCmd) Run(a *app) error {
 	if strings.TrimSpace(c.Org) == "" {
 		return usagef("--org must not be empty")
+	}
+	if slices.Contains(c.Bootstrap, "") || slices.Contains(c.Listen, "") {
+		return usagef("--bootstrap and --listen must not be empty; karasu status prints addresses that a peer can be dialled at")
 	}
 	h, err := a.home()
 	if err != nil {

@@ -44,7 +44,13 @@ func (c searchNextCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.show(a, res.Msg, func(w *bytes.Buffer) { printSuggestion(w, c.Job, res.Msg.GetSuggestion()) })
+	return c.show(a, res.Msg, func(w *bytes.Buffer) {
+		printSuggestion(w, c.Job, res.Msg.GetSuggestion())
+		if p := res.Msg.GetSuggestion().GetPrediction(); c.Claim && p != nil {
+			config := configuration(p.GetConfiguration())
+			fmt.Fprintf(w, "Claimed: %s is not suggested again. To give it up: karasu search report --job %s --config %s --abandon\n", config, shellWord(c.Job), config)
+		}
+	})
 }
 
 type searchListCmd struct{ jsonFlag }

@@ -61,11 +61,13 @@ func (c searchReportCmd) Run(a *app) error {
 		return err
 	}
 	s := res.Msg.GetState()
-	if req.GetOutcome() == karasuv1.Outcome_OUTCOME_OK {
+	if req.GetOutcome() == karasuv1.Outcome_OUTCOME_OK && !c.Abandon {
 		a.noteSurprise(c.Job, res.Msg.GetExpected(), req.GetRuntimeSeconds())
 	}
 	return c.show(a, res.Msg, func(w *bytes.Buffer) {
-		if !c.Abandon {
+		if c.Abandon {
+			fmt.Fprintf(w, "Given up: %s.\n", configuration(c.Config.message()))
+		} else {
 			printLastStep(w, s)
 		}
 		if s.GetHint() != "" {

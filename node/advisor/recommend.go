@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/private"
@@ -47,7 +48,7 @@ func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettin
 	if err := a.freeze(ctx, t); err != nil {
 		return nil, err
 	}
-	compared, err := a.include(t, current)
+	compared, added, err := a.include(t, current)
 	if err != nil {
 		return nil, err
 	}
@@ -61,37 +62,44 @@ func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettin
 	if i := slices.IndexFunc(p.Candidates, func(c search.Candidate) bool { return c.Configuration == compared }); i >= 0 {
 		out.Current = prediction(p, e, i)
 	}
-	for _, i := range rank(p, e)[:min(recommended, len(p.Candidates))] {
-		out.Predictions = append(out.Predictions, prediction(p, e, i))
+	for _, i := range rank(p, e) {
+		if added && p.Candidates[i].Configuration == compared {
+			continue // only to compare with
+		}
+		if len(out.Predictions) < recommended {
+			out.Predictions = append(out.Predictions, prediction(p, e, i))
+		}
 	}
 	return out, nil
 }
 
-// include makes a configuration a candidate and returns it as the catalog spells it;
-// the zero value where none is given.
-func (a *Advisor) include(t *task, current *karasuv1.Configuration) (model.Configuration, error) {
+// include makes a configuration a candidate and returns it as the catalog spells it,
+// and whether it was none before; the zero value where none is given.
+func (a *Advisor) include(t *task, current *karasuv1.Configuration) (c model.Configuration, added bool, err error) {
 	if current == nil {
-		return model.Configuration{}, nil
+		return c, false, nil
 	}
-	c, err := wire.ToConfiguration(current)
-	if err != nil {
-		return c, err
+	if c, err = wire.ToConfiguration(current); err != nil {
+		return c, false, err
 	}
 	m, err := a.Catalog.Lookup(t.workload.Infrastructure, c.MachineType)
 	if err != nil {
-		return c, err
+		return c, false, err
 	}
 	c.MachineType = m.Name
 	choices, err := a.space(t)
 	if err != nil {
-		return c, err
+		return c, false, err
+	}
+	if slices.ContainsFunc(choices, func(x catalog.Choice) bool { return x.Configuration == c }) {
+		return c, false, nil
 	}
 	s := t.settings
 	s.MachineTypes, s.ScaleOuts, s.Configurations = nil, nil, []*karasuv1.Configuration{wire.FromConfiguration(c)}
 	for _, x := range choices {
 		s.Configurations = append(s.Configurations, wire.FromConfiguration(x.Configuration))
 	}
-	return c, nil
+	return c, true, nil
 }
 
 // rank orders candidates: those that are confident to keep to target and budget by
@@ -173,6 +181,9 @@ func basis(t *task, p *search.Problem, e *search.Evaluation) string {
 		text += fmt.Sprintf(" and the shapes of %s (%.0f%% of the weight)", count(used, "other workload"), 100*shared)
 	} else {
 		text += " and a general prior; no other workload that is known helps"
+	}
+	if p.Target > 0 || p.BudgetUSD > 0 {
+		text += fmt.Sprintf(". In the order of %s among those likely enough to keep to the %s, then of that likelihood", p.Objective, limits(p))
 	}
 	switch {
 	case !levelKnown(t, p):
