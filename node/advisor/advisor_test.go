@@ -315,15 +315,16 @@ func TestKnownTypesAreCandidates(t *testing.T) {
 	if found != len(catalog.DefaultScaleOuts()) {
 		t.Errorf("%d candidates on the known machine type, want %d", found, len(catalog.DefaultScaleOuts()))
 	}
-	if !state.GetNext().GetLevelKnown() {
-		t.Error("four runs of the same algorithm do not make the level known")
-	}
-	// Whatever the target, the prediction is that of the runs: minutes.
-	for _, target := range []float64{1, 36_000} {
+	// Where the target is absurd, or there is none, the prediction is that of the runs:
+	// minutes.
+	for _, target := range []float64{1, 360_000, 0} {
 		s.TargetSeconds = target
 		got, err := f.Recommend(t.Context(), s, nil)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !got.GetLevelKnown() {
+			t.Errorf("target %g s: four runs of the same algorithm do not make the level known", target)
 		}
 		for _, p := range got.GetPredictions() {
 			if p.GetRuntimeSeconds() < 20 || p.GetRuntimeSeconds() > 20_000 {

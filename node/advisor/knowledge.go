@@ -153,7 +153,27 @@ const (
 	levelPerInput = 0.8
 	// levelPerCores is the mean slope of log runtime in log2 of all cores.
 	levelPerCores = -0.5
+	// targetSD is how far a runtime target lies from a job's mean log runtime: what the
+	// evidence method assumes, too.
+	targetSD = 1.5
+	// contradiction is how many standard deviations apart a target and the level of
+	// like workloads are where the target says nothing about the job.
+	contradiction = 2
 )
+
+// contradicts reports whether a level, known with standard deviation sd (0: not at
+// all), should replace the target as the guess of how long the job takes. People set
+// targets that their job can meet, so the target is the better guess unless the two
+// are far apart; without a target the level is all there is.
+func contradicts(p *search.Problem, mean, sd float64) bool {
+	if sd == 0 {
+		return false
+	}
+	if p.Target <= 0 {
+		return true
+	}
+	return math.Abs(math.Log(p.Target.Seconds())-mean) > contradiction*math.Hypot(sd, targetSD)
+}
 
 // level guesses the mean log runtime over the candidates from supports of the same
 // framework and algorithm whose level is known: the organisation's own, and peers'

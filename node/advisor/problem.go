@@ -130,7 +130,9 @@ func (a *Advisor) problem(ctx context.Context, t *task, observed []search.Observ
 		if p.Supports, err = a.supports(ctx, p, t.workload, observed); err != nil {
 			return nil, err
 		}
-		p.LevelMean, p.LevelSD = level(p)
+		if mean, sd := level(p); contradicts(p, mean, sd) {
+			p.LevelMean, p.LevelSD = mean, sd
+		}
 	}
 	return p, nil
 }

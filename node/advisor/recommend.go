@@ -189,7 +189,7 @@ func basis(t *task, p *search.Problem, e *search.Evaluation) string {
 	case !levelKnown(t, p):
 		text += ". Nothing says how long the job takes, so only the order of configurations and the ratios between them mean something"
 	case len(t.runs) == 0:
-		text += ". How long it takes is taken from other workloads of the same framework and algorithm, so runtimes are rough"
+		text += ". How long it takes is guessed from the target and from other workloads of the same framework and algorithm, so runtimes are rough"
 	}
 	return text
 }

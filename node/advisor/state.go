@@ -218,10 +218,14 @@ func prediction(p *search.Problem, e *search.Evaluation, i int) *karasuv1.Predic
 	return out
 }
 
-// levelKnown reports whether anything says how long the job takes: a run of its own
-// or of the same framework and algorithm.
+// levelKnown reports whether anything says how long the job takes: a run of its own,
+// or runs of the same framework and algorithm, with which the guess from the target
+// was compared.
 func levelKnown(t *task, p *search.Problem) bool {
-	return p.LevelSD > 0 || slices.ContainsFunc(t.runs, func(r model.Run) bool { return r.RuntimeSeconds > 0 })
+	if _, sd := level(p); sd > 0 {
+		return true
+	}
+	return slices.ContainsFunc(t.runs, func(r model.Run) bool { return r.RuntimeSeconds > 0 })
 }
 
 func ptr[T any](v T) *T { return &v }
