@@ -50,10 +50,9 @@ func candidatesOf(runs []model.Run) ([]search.Candidate, error) {
 		}
 		// Without a default region the grid stays unknown, and with it carbon only.
 		grid, _ := catalog.LookupRegion(r.Workload.Infrastructure, "")
-		out = append(out, search.Candidate{
-			Configuration: r.Configuration, Resources: m.Resources,
-			USDPerHour: m.USDPerHour, IdleWatts: m.IdleWatts, FullWatts: m.FullWatts, GramsPerKWh: grid.GramsPerKWh,
-		})
+		c := search.NewCandidate(r.Configuration, m)
+		c.GramsPerKWh = grid.GramsPerKWh
+		out = append(out, c)
 	}
 	return out, nil
 }

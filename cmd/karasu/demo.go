@@ -93,11 +93,7 @@ func simulated() ([]model.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	var candidates []search.Candidate
-	for _, c := range choices {
-		candidates = append(candidates, search.Candidate{Configuration: c.Configuration, Resources: c.Machine.Resources})
-	}
-	return simulator.Runs(simulator.Workloads(demoInfrastructure, demoWorkloads, demoSeed), candidates, 0, demoSeed), nil
+	return simulator.Runs(simulator.Workloads(demoInfrastructure, demoWorkloads, demoSeed), search.FromCatalog(choices), 0, demoSeed), nil
 }
 
 // readTable reads all runs of a table; any bad row is an error.

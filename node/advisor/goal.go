@@ -50,11 +50,9 @@ func normalizeGoal(s *karasuv1.SearchSettings, region, infrastructure string) er
 // candidate is a configuration with what the catalog, the grid and the job's own
 // runs say of it.
 func (t *task) candidate(c catalog.Choice) search.Candidate {
-	return search.Candidate{
-		Configuration: c.Configuration, Resources: c.Machine.Resources,
-		USDPerHour: c.Machine.USDPerHour, IdleWatts: c.Machine.IdleWatts, FullWatts: c.Machine.FullWatts,
-		Utilisation: t.utilisation(c.Configuration), GramsPerKWh: t.gramsPerKWh,
-	}
+	out := search.NewCandidate(c.Configuration, c.Machine)
+	out.Utilisation, out.GramsPerKWh = t.utilisation(c.Configuration), t.gramsPerKWh
+	return out
 }
 
 // utilisation is the CPU share that the job was measured to use on a configuration,

@@ -17,8 +17,19 @@ import (
 // DefaultMethod is used where a search names none.
 const DefaultMethod = "evidence"
 
-// normalize fills defaults in and checks the settings. The result is what is stored.
-func (a *Advisor) normalize(s *karasuv1.SearchSettings, needJob bool) (*karasuv1.SearchSettings, error) {
+// begin makes a task of settings as a client gives them, and fetches what peers know
+// of its topic unless it is solo.
+func (a *Advisor) begin(ctx context.Context, s *karasuv1.SearchSettings, needJob bool) (*task, error) {
+	t, err := a.normalize(s, needJob)
+	if err == nil && !t.settings.GetSolo() {
+		a.Join(ctx, t.workload.Topic())
+	}
+	return t, err
+}
+
+// normalize fills defaults in and checks the settings. The task's settings are what is
+// stored.
+func (a *Advisor) normalize(s *karasuv1.SearchSettings, needJob bool) (*task, error) {
 	if s.GetWorkload() == nil {
 		return nil, badInput("workload", "is missing")
 	}
@@ -52,8 +63,10 @@ func (a *Advisor) normalize(s *karasuv1.SearchSettings, needJob bool) (*karasuv1
 	if err != nil {
 		return nil, err
 	}
-	_, err = a.candidates(t)
-	return out, err
+	if _, err := a.candidates(t); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // candidates lists the space of a search.

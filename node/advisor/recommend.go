@@ -26,18 +26,11 @@ const (
 // any are stored, and from what other workloads' runs say.
 // With a current configuration it is compared with what is used today.
 func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettings, current *karasuv1.Configuration) (*karasuv1.RecommendResponse, error) {
-	s, err := a.normalize(settings, false)
-	if err != nil {
-		return nil, err
-	}
-	t, err := newTask(s)
+	t, err := a.begin(ctx, settings, false)
 	if err != nil {
 		return nil, err
 	}
 	w := t.workload
-	if !s.GetSolo() {
-		a.Join(ctx, w.Topic())
-	}
 	if w.Job != "" {
 		runs, err := a.Runs.Runs(ctx, private.Filter{Job: w.Job})
 		if err != nil {

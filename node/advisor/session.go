@@ -19,18 +19,11 @@ const maxSteps = 1000
 // Start begins a search. Runs of the same workload that are stored already count
 // as its first steps.
 func (a *Advisor) Start(ctx context.Context, settings *karasuv1.SearchSettings) (*karasuv1.SearchState, error) {
-	s, err := a.normalize(settings, true)
-	if err != nil {
-		return nil, err
-	}
-	t, err := newTask(s)
+	t, err := a.begin(ctx, settings, true)
 	if err != nil {
 		return nil, err
 	}
 	w := t.workload
-	if !s.GetSolo() {
-		a.Join(ctx, w.Topic())
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, err := a.load(ctx, w.Job); err == nil {

@@ -63,13 +63,9 @@ func (a *Advisor) compare(t *task, p *search.Problem, e *search.Evaluation, s *k
 	}
 	alone := *p
 	alone.Supports = nil
-	method, err := a.method(t.settings.GetMethod())
+	solo, err := a.ask(t, &alone, observed)
 	if err != nil {
-		return err
-	}
-	solo, err := search.EvaluatePending(method, &alone, observed, t.claims)
-	if err != nil {
-		return fmt.Errorf("evaluate search alone: %w", err)
+		return fmt.Errorf("search alone: %w", err)
 	}
 	if solo.Next >= 0 {
 		s.WithoutOthers = prediction(p, e, solo.Next)
@@ -102,15 +98,21 @@ func (a *Advisor) evaluate(ctx context.Context, t *task) (*search.Problem, *sear
 	if err != nil {
 		return nil, nil, err
 	}
+	e, err := a.ask(t, p, observed)
+	return p, e, err
+}
+
+// ask lets the task's method evaluate a problem.
+func (a *Advisor) ask(t *task, p *search.Problem, observed []search.Observation) (*search.Evaluation, error) {
 	method, err := a.method(t.settings.GetMethod())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	e, err := search.EvaluatePending(method, p, observed, t.claims)
 	if err != nil {
-		return nil, nil, explained(err)
+		return nil, explained(err)
 	}
-	return p, e, nil
+	return e, nil
 }
 
 // steps lists the runs with what they are worth, and a hint while none is valid.
