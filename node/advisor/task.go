@@ -94,7 +94,7 @@ func (a *Advisor) observations(t *task) ([]search.Observation, error) {
 		}
 		out = append(out, search.Observation{
 			Configuration: r.Configuration, Resources: m.Resources,
-			Outcome: r.Outcome, RuntimeSeconds: r.RuntimeSeconds,
+			Outcome: r.Outcome, RuntimeSeconds: r.RuntimeSeconds, Metrics: r.Metrics,
 		})
 	}
 	return out, nil

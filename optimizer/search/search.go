@@ -107,6 +107,8 @@ type Observation struct {
 	Outcome   model.Outcome
 	// RuntimeSeconds is the wall time; 0 only where failed and unknown.
 	RuntimeSeconds float64
+	// Metrics are the utilisation during the run; what was not measured is nil.
+	Metrics model.Metrics
 }
 
 // Prediction is the posterior at one candidate after the observations.
