@@ -111,8 +111,12 @@ func (r Run) ID() string {
 	if !r.Start.IsZero() {
 		start = r.Start.UnixMilli()
 	}
-	h := sha256.Sum256(fmt.Appendf(nil, "karasu-run\x00%s\x00%s\x00%.6g\x00%s\x00%d\x00%.0f",
-		r.Workload.Identity(), r.Configuration, r.RuntimeSeconds, r.Outcome, start, r.Workload.InputBytes))
+	b := fmt.Appendf(nil, "karasu-run\x00%s\x00%s\x00%.6g\x00%s\x00%d\x00%.0f",
+		r.Workload.Identity(), r.Configuration, r.RuntimeSeconds, r.Outcome, start, r.Workload.InputBytes)
+	if len(r.Workload.Arguments) > 0 { // a run without any keeps the ID that it always had
+		b = fmt.Appendf(b, "\x00arguments\x00%s", r.Workload.Arguments.Key())
+	}
+	h := sha256.Sum256(b)
 	return hex.EncodeToString(h[:16])
 }
 

@@ -31,6 +31,9 @@ type Workload struct {
 	Dataset string
 	// InputBytes is the input size; 0 is unknown.
 	InputBytes float64
+	// Arguments are the job's parameters and what else describes its input. They may
+	// differ between runs of one workload.
+	Arguments Arguments
 }
 
 // Topic identifies the pubsub topic that a workload belongs to.
@@ -77,6 +80,7 @@ func (w Workload) Normalize() Workload {
 		*p = strings.ToLower(strings.TrimSpace(*p))
 	}
 	w.Job, w.Dataset = NormalizeName(w.Job), NormalizeName(w.Dataset)
+	w.Arguments = w.Arguments.Normalize()
 	return w
 }
 
@@ -97,7 +101,7 @@ func (w Workload) Validate() error {
 	if w.InputBytes != 0 && !(w.InputBytes >= 1 && w.InputBytes <= MaxInputBytes) {
 		return invalid("input size", "must be between 1 byte and 1 EiB, or left out where unknown: %g", w.InputBytes)
 	}
-	return nil
+	return w.Arguments.Validate()
 }
 
 // InputSizeLog2 returns the rounded base-2 logarithm of the input size in bytes:
@@ -110,6 +114,7 @@ func (w Workload) InputSizeLog2() int {
 }
 
 // Identity is the string that tells the workload from others of one organisation.
+// Input size and arguments are not in it: they may change from run to run.
 // It holds private names: hash it with a secret key before it leaves.
 func (w Workload) Identity() string {
 	return fmt.Sprintf("%q/%q/%q/%q/%q", w.Infrastructure, w.Framework, w.Algorithm, w.Job, w.Dataset)

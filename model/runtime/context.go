@@ -16,11 +16,11 @@ const Unknown = -1
 // Bounds of a context.
 const (
 	// MaxArguments bounds the arguments of a job.
-	MaxArguments = 32
+	MaxArguments = model.MaxArguments
 	// MaxText bounds names and text values, in bytes.
-	MaxText = 256
+	MaxText = model.MaxArgumentText
 	// maxNumber bounds numeric arguments in size.
-	maxNumber = 1e18
+	maxNumber = model.MaxArgumentNumber
 )
 
 // Context is everything that a runtime depends on except the scale-out: one

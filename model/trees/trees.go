@@ -1,6 +1,7 @@
-// Package trees fits gradient-boosted regression trees (Friedman, Annals of
-// Statistics 29(5), 2001, algorithm 3, squared loss) to small tables: hundreds of
-// rows and tens of features, exact splits, no sampling. Same data, same trees.
+// Package trees fits regression trees to small tables of hundreds of rows and tens
+// of features: gradient-boosted ones (Friedman, Annals of Statistics 29(5), 2001,
+// algorithm 3, squared loss; exact splits, no sampling), and extremely randomised ones,
+// whose spread says how unsure they are. Same data and seed, same trees.
 package trees
 
 import (
@@ -76,15 +77,8 @@ func Fit(x []float64, d int, y []float64, o Options) (*Ensemble, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	if d < 1 || d > MaxFeatures || len(y) < 1 || len(y) > MaxRows || len(x) != len(y)*d {
-		return nil, fmt.Errorf("%w: %d values for %d rows x %d features", ErrInput, len(x), len(y), d)
-	}
-	for _, part := range [][]float64{x, y} {
-		for _, v := range part {
-			if !(math.Abs(v) <= maxValue) {
-				return nil, fmt.Errorf("%w: value %g", ErrInput, v)
-			}
-		}
+	if err := checkTable(x, d, y); err != nil {
+		return nil, err
 	}
 	e := &Ensemble{features: d}
 	for _, v := range y {
@@ -102,6 +96,21 @@ func Fit(x []float64, d int, y []float64, o Options) (*Ensemble, error) {
 		}
 	}
 	return e, nil
+}
+
+// checkTable bounds shape and values of n rows.
+func checkTable(x []float64, d int, y []float64) error {
+	if d < 1 || d > MaxFeatures || len(y) < 1 || len(y) > MaxRows || len(x) != len(y)*d {
+		return fmt.Errorf("%w: %d values for %d rows x %d features", ErrInput, len(x), len(y), d)
+	}
+	for _, part := range [][]float64{x, y} {
+		for _, v := range part {
+			if !(math.Abs(v) <= maxValue) {
+				return fmt.Errorf("%w: value %g", ErrInput, v)
+			}
+		}
+	}
+	return nil
 }
 
 // Predict returns the value at a point of d features.

@@ -31,7 +31,8 @@ type Filter struct {
 
 // WorkloadCount counts the runs of one workload.
 type WorkloadCount struct {
-	// Workload's input size is the median over its runs where it is known.
+	// Workload's input size is the median over its runs where it is known; arguments
+	// are left out, since they may differ between runs.
 	Workload            model.Workload
 	OK, Failed, Timeout int
 }
@@ -236,6 +237,7 @@ func (d *DB) Workloads(ctx context.Context) ([]WorkloadCount, error) {
 			c := counts[id]
 			if c == nil {
 				c = &WorkloadCount{Workload: r.Workload}
+				c.Workload.Arguments = nil
 				counts[id] = c
 			}
 			if r.Workload.InputBytes > 0 {

@@ -8,6 +8,7 @@ package wire
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/karasu-project/karasu/model"
@@ -58,6 +59,7 @@ func FromWorkload(w model.Workload) *karasuv1.Workload {
 	return &karasuv1.Workload{
 		Infrastructure: w.Infrastructure, Framework: w.Framework, Algorithm: w.Algorithm,
 		Job: w.Job, Dataset: w.Dataset, InputBytes: w.InputBytes,
+		Arguments: FromArguments(w.Arguments),
 	}
 }
 
@@ -67,11 +69,56 @@ func ToWorkload(m *karasuv1.Workload) (model.Workload, error) {
 	w := model.Workload{
 		Infrastructure: m.GetInfrastructure(), Framework: m.GetFramework(), Algorithm: m.GetAlgorithm(),
 		Job: m.GetJob(), Dataset: m.GetDataset(), InputBytes: m.GetInputBytes(),
-	}.Normalize()
+	}
+	var err error
+	if w.Arguments, err = ToArguments(m.GetArguments()); err != nil {
+		return model.Workload{}, err
+	}
+	w = w.Normalize()
 	if err := w.Validate(); err != nil {
 		return model.Workload{}, err
 	}
 	return w, nil
+}
+
+// FromArguments returns the messages of arguments.
+func FromArguments(as model.Arguments) []*karasuv1.Argument {
+	var out []*karasuv1.Argument
+	for _, a := range as {
+		m := &karasuv1.Argument{Name: a.Name, Value: &karasuv1.Argument_Number{Number: a.Number}}
+		if a.Text != "" {
+			m.Value = &karasuv1.Argument_Text{Text: a.Text}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// ToArguments returns the canonical and validated arguments of messages. Errors wrap
+// model.ErrInvalid.
+func ToArguments(ms []*karasuv1.Argument) (model.Arguments, error) {
+	if len(ms) > model.MaxArguments {
+		return nil, &model.FieldError{Field: "arguments", Problem: fmt.Sprintf("are more than %d: %d", model.MaxArguments, len(ms))}
+	}
+	var as model.Arguments
+	for _, m := range ms {
+		a := model.Argument{Name: m.GetName(), Number: m.GetNumber(), Text: m.GetText()}
+		if _, number := m.GetValue().(*karasuv1.Argument_Number); !number && strings.TrimSpace(a.Text) == "" {
+			return nil, &model.FieldError{Field: "argument " + clip(a.Name), Problem: "has no value"}
+		}
+		as = append(as, a)
+	}
+	as = as.Normalize()
+	return as, as.Validate()
+}
+
+// clip shortens a name for an error message.
+func clip(s string) string {
+	const limit = 60
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "..."
 }
 
 // FromConfiguration returns the message of a configuration.

@@ -35,6 +35,14 @@ func TestRunRoundTrip(t *testing.T) {
 		if rapid.Bool().Draw(rt, "unknown start") {
 			r.Start = time.Time{}
 		}
+		for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching("[a-z0-9._-]{1,5}"), 0, 5, rapid.ID).Draw(rt, "names") {
+			a := model.Argument{Name: name, Number: rapid.Float64Range(-1e18, 1e18).Draw(rt, "number")}
+			if rapid.Bool().Draw(rt, "text") {
+				a = model.Argument{Name: name, Text: "x" + name}
+			}
+			r.Workload.Arguments = append(r.Workload.Arguments, a)
+		}
+		r.Workload.Arguments = r.Workload.Arguments.Normalize()
 		m := wire.FromRun(r)
 		if m.GetId() != r.ID() {
 			rt.Fatalf("ID %s, want %s", m.GetId(), r.ID())
@@ -62,18 +70,26 @@ func TestRunRoundTrip(t *testing.T) {
 
 func TestToRunRefuses(t *testing.T) {
 	for name, change := range map[string]func(*karasuv1.Run){
-		"no workload":      func(m *karasuv1.Run) { m.Workload = nil },
-		"no configuration": func(m *karasuv1.Run) { m.Configuration = nil },
-		"huge scale-out":   func(m *karasuv1.Run) { m.Configuration.ScaleOut = math.MaxUint32 },
-		"no outcome":       func(m *karasuv1.Run) { m.Outcome = 0 },
-		"unknown outcome":  func(m *karasuv1.Run) { m.Outcome = 99 },
-		"NaN runtime":      func(m *karasuv1.Run) { m.RuntimeSeconds = math.NaN() },
-		"zero runtime":     func(m *karasuv1.Run) { m.RuntimeSeconds = 0 },
-		"NaN start":        func(m *karasuv1.Run) { m.StartUnixMillis = math.NaN() },
-		"infinite start":   func(m *karasuv1.Run) { m.StartUnixMillis = math.Inf(-1) },
-		"start in 1970":    func(m *karasuv1.Run) { m.StartUnixMillis = 1 },
-		"NaN input":        func(m *karasuv1.Run) { m.Workload.InputBytes = math.NaN() },
-		"metrics":          func(m *karasuv1.Run) { m.Metrics.Disk.P10 = math.NaN() },
+		"no workload":       func(m *karasuv1.Run) { m.Workload = nil },
+		"no configuration":  func(m *karasuv1.Run) { m.Configuration = nil },
+		"huge scale-out":    func(m *karasuv1.Run) { m.Configuration.ScaleOut = math.MaxUint32 },
+		"no outcome":        func(m *karasuv1.Run) { m.Outcome = 0 },
+		"unknown outcome":   func(m *karasuv1.Run) { m.Outcome = 99 },
+		"NaN runtime":       func(m *karasuv1.Run) { m.RuntimeSeconds = math.NaN() },
+		"zero runtime":      func(m *karasuv1.Run) { m.RuntimeSeconds = 0 },
+		"NaN start":         func(m *karasuv1.Run) { m.StartUnixMillis = math.NaN() },
+		"infinite start":    func(m *karasuv1.Run) { m.StartUnixMillis = math.Inf(-1) },
+		"start in 1970":     func(m *karasuv1.Run) { m.StartUnixMillis = 1 },
+		"NaN input":         func(m *karasuv1.Run) { m.Workload.InputBytes = math.NaN() },
+		"no argument value": func(m *karasuv1.Run) { m.Workload.Arguments = []*karasuv1.Argument{{Name: "k"}} },
+		"empty argument": func(m *karasuv1.Run) {
+			m.Workload.Arguments = []*karasuv1.Argument{{Name: "k", Value: &karasuv1.Argument_Text{Text: " "}}}
+		},
+		"NaN argument": func(m *karasuv1.Run) {
+			m.Workload.Arguments = []*karasuv1.Argument{{Name: "k", Value: &karasuv1.Argument_Number{Number: math.NaN()}}}
+		},
+		"too many arguments": func(m *karasuv1.Run) { m.Workload.Arguments = make([]*karasuv1.Argument, model.MaxArguments+1) },
+		"metrics":            func(m *karasuv1.Run) { m.Metrics.Disk.P10 = math.NaN() },
 	} {
 		m := wire.FromRun(run())
 		change(m)

@@ -85,7 +85,9 @@ type Workload struct {
 	// Private.
 	Dataset string `protobuf:"bytes,5,opt,name=dataset,proto3" json:"dataset,omitempty"`
 	// 0 is unknown.
-	InputBytes    float64 `protobuf:"fixed64,6,opt,name=input_bytes,json=inputBytes,proto3" json:"input_bytes,omitempty"`
+	InputBytes float64 `protobuf:"fixed64,6,opt,name=input_bytes,json=inputBytes,proto3" json:"input_bytes,omitempty"`
+	// Private, but for the names where runtime models are shared. Sorted by name.
+	Arguments     []*Argument `protobuf:"bytes,7,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,6 +162,13 @@ func (x *Workload) GetInputBytes() float64 {
 		return x.InputBytes
 	}
 	return 0
+}
+
+func (x *Workload) GetArguments() []*Argument {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
 }
 
 type Configuration struct {
@@ -2920,7 +2929,7 @@ var File_karasu_v1_api_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
-	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x16karasu/v1/record.proto\"\xbb\x01\n" +
+	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
 	"\bWorkload\x12&\n" +
 	"\x0einfrastructure\x18\x01 \x01(\tR\x0einfrastructure\x12\x1c\n" +
 	"\tframework\x18\x02 \x01(\tR\tframework\x12\x1c\n" +
@@ -2928,7 +2937,8 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x03job\x18\x04 \x01(\tR\x03job\x12\x18\n" +
 	"\adataset\x18\x05 \x01(\tR\adataset\x12\x1f\n" +
 	"\vinput_bytes\x18\x06 \x01(\x01R\n" +
-	"inputBytes\"O\n" +
+	"inputBytes\x121\n" +
+	"\targuments\x18\a \x03(\v2\x13.karasu.v1.ArgumentR\targuments\"O\n" +
 	"\rConfiguration\x12!\n" +
 	"\fmachine_type\x18\x01 \x01(\tR\vmachineType\x12\x1b\n" +
 	"\tscale_out\x18\x02 \x01(\rR\bscaleOut\"\xbf\x02\n" +
@@ -3242,91 +3252,93 @@ var file_karasu_v1_api_proto_goTypes = []any{
 	(*PreviewedRecord)(nil),           // 41: karasu.v1.PreviewedRecord
 	(*WithheldWorkload)(nil),          // 42: karasu.v1.WithheldWorkload
 	(*PreviewShareResponse)(nil),      // 43: karasu.v1.PreviewShareResponse
-	(*ResourceMetrics)(nil),           // 44: karasu.v1.ResourceMetrics
-	(*Record)(nil),                    // 45: karasu.v1.Record
-	(*RunSummary)(nil),                // 46: karasu.v1.RunSummary
-	(*SupportModel)(nil),              // 47: karasu.v1.SupportModel
+	(*Argument)(nil),                  // 44: karasu.v1.Argument
+	(*ResourceMetrics)(nil),           // 45: karasu.v1.ResourceMetrics
+	(*Record)(nil),                    // 46: karasu.v1.Record
+	(*RunSummary)(nil),                // 47: karasu.v1.RunSummary
+	(*SupportModel)(nil),              // 48: karasu.v1.SupportModel
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
-	1,  // 0: karasu.v1.Run.workload:type_name -> karasu.v1.Workload
-	2,  // 1: karasu.v1.Run.configuration:type_name -> karasu.v1.Configuration
-	0,  // 2: karasu.v1.Run.outcome:type_name -> karasu.v1.Outcome
-	44, // 3: karasu.v1.Run.metrics:type_name -> karasu.v1.ResourceMetrics
-	3,  // 4: karasu.v1.ImportRunsRequest.runs:type_name -> karasu.v1.Run
-	3,  // 5: karasu.v1.ListRunsResponse.runs:type_name -> karasu.v1.Run
-	1,  // 6: karasu.v1.SearchSettings.workload:type_name -> karasu.v1.Workload
-	2,  // 7: karasu.v1.SearchSettings.configurations:type_name -> karasu.v1.Configuration
-	2,  // 8: karasu.v1.Prediction.configuration:type_name -> karasu.v1.Configuration
-	13, // 9: karasu.v1.Suggestion.prediction:type_name -> karasu.v1.Prediction
-	14, // 10: karasu.v1.Suggestion.weights:type_name -> karasu.v1.Weight
-	13, // 11: karasu.v1.Suggestion.runner_up:type_name -> karasu.v1.Prediction
-	13, // 12: karasu.v1.Suggestion.without_others:type_name -> karasu.v1.Prediction
-	3,  // 13: karasu.v1.SearchStep.run:type_name -> karasu.v1.Run
-	12, // 14: karasu.v1.SearchState.settings:type_name -> karasu.v1.SearchSettings
-	16, // 15: karasu.v1.SearchState.steps:type_name -> karasu.v1.SearchStep
-	13, // 16: karasu.v1.SearchState.incumbent:type_name -> karasu.v1.Prediction
-	14, // 17: karasu.v1.SearchState.weights:type_name -> karasu.v1.Weight
-	15, // 18: karasu.v1.SearchState.next:type_name -> karasu.v1.Suggestion
-	16, // 19: karasu.v1.SearchState.front:type_name -> karasu.v1.SearchStep
-	2,  // 20: karasu.v1.SearchState.claims:type_name -> karasu.v1.Configuration
-	12, // 21: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
-	17, // 22: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
-	15, // 23: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
-	2,  // 24: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
-	0,  // 25: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
-	17, // 26: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
-	13, // 27: karasu.v1.ReportRunResponse.expected:type_name -> karasu.v1.Prediction
-	17, // 28: karasu.v1.UndoReportResponse.state:type_name -> karasu.v1.SearchState
-	3,  // 29: karasu.v1.UndoReportResponse.run:type_name -> karasu.v1.Run
-	17, // 30: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
-	17, // 31: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
-	12, // 32: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
-	2,  // 33: karasu.v1.RecommendRequest.current:type_name -> karasu.v1.Configuration
-	13, // 34: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
-	14, // 35: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
-	13, // 36: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
-	35, // 37: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
-	38, // 38: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
-	45, // 39: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
-	46, // 40: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
-	47, // 41: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
-	41, // 42: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	42, // 43: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	4,  // 44: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 45: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 46: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	10, // 47: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
-	18, // 48: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	20, // 49: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	22, // 50: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	24, // 51: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
-	26, // 52: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	28, // 53: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	30, // 54: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	32, // 55: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	34, // 56: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	37, // 57: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	40, // 58: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	5,  // 59: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 60: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 61: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 62: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	19, // 63: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 64: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 65: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 66: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 67: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 68: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 69: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 70: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	36, // 71: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	39, // 72: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	43, // 73: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	59, // [59:74] is the sub-list for method output_type
-	44, // [44:59] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	44, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
+	1,  // 1: karasu.v1.Run.workload:type_name -> karasu.v1.Workload
+	2,  // 2: karasu.v1.Run.configuration:type_name -> karasu.v1.Configuration
+	0,  // 3: karasu.v1.Run.outcome:type_name -> karasu.v1.Outcome
+	45, // 4: karasu.v1.Run.metrics:type_name -> karasu.v1.ResourceMetrics
+	3,  // 5: karasu.v1.ImportRunsRequest.runs:type_name -> karasu.v1.Run
+	3,  // 6: karasu.v1.ListRunsResponse.runs:type_name -> karasu.v1.Run
+	1,  // 7: karasu.v1.SearchSettings.workload:type_name -> karasu.v1.Workload
+	2,  // 8: karasu.v1.SearchSettings.configurations:type_name -> karasu.v1.Configuration
+	2,  // 9: karasu.v1.Prediction.configuration:type_name -> karasu.v1.Configuration
+	13, // 10: karasu.v1.Suggestion.prediction:type_name -> karasu.v1.Prediction
+	14, // 11: karasu.v1.Suggestion.weights:type_name -> karasu.v1.Weight
+	13, // 12: karasu.v1.Suggestion.runner_up:type_name -> karasu.v1.Prediction
+	13, // 13: karasu.v1.Suggestion.without_others:type_name -> karasu.v1.Prediction
+	3,  // 14: karasu.v1.SearchStep.run:type_name -> karasu.v1.Run
+	12, // 15: karasu.v1.SearchState.settings:type_name -> karasu.v1.SearchSettings
+	16, // 16: karasu.v1.SearchState.steps:type_name -> karasu.v1.SearchStep
+	13, // 17: karasu.v1.SearchState.incumbent:type_name -> karasu.v1.Prediction
+	14, // 18: karasu.v1.SearchState.weights:type_name -> karasu.v1.Weight
+	15, // 19: karasu.v1.SearchState.next:type_name -> karasu.v1.Suggestion
+	16, // 20: karasu.v1.SearchState.front:type_name -> karasu.v1.SearchStep
+	2,  // 21: karasu.v1.SearchState.claims:type_name -> karasu.v1.Configuration
+	12, // 22: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
+	17, // 23: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
+	15, // 24: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
+	2,  // 25: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
+	0,  // 26: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
+	17, // 27: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
+	13, // 28: karasu.v1.ReportRunResponse.expected:type_name -> karasu.v1.Prediction
+	17, // 29: karasu.v1.UndoReportResponse.state:type_name -> karasu.v1.SearchState
+	3,  // 30: karasu.v1.UndoReportResponse.run:type_name -> karasu.v1.Run
+	17, // 31: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
+	17, // 32: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
+	12, // 33: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
+	2,  // 34: karasu.v1.RecommendRequest.current:type_name -> karasu.v1.Configuration
+	13, // 35: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
+	14, // 36: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
+	13, // 37: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
+	35, // 38: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
+	38, // 39: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
+	46, // 40: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
+	47, // 41: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
+	48, // 42: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
+	41, // 43: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	42, // 44: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	4,  // 45: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,  // 46: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,  // 47: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	10, // 48: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
+	18, // 49: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	20, // 50: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	22, // 51: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	24, // 52: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
+	26, // 53: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	28, // 54: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	30, // 55: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	32, // 56: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	34, // 57: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	37, // 58: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	40, // 59: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	5,  // 60: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 61: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 62: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 63: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	19, // 64: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 65: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 66: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 67: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 68: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 69: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 70: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 71: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	36, // 72: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	39, // 73: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	43, // 74: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	60, // [60:75] is the sub-list for method output_type
+	45, // [45:60] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }
@@ -3335,6 +3347,7 @@ func file_karasu_v1_api_proto_init() {
 		return
 	}
 	file_karasu_v1_record_proto_init()
+	file_karasu_v1_runtime_proto_init()
 	file_karasu_v1_api_proto_msgTypes[12].OneofWrappers = []any{}
 	file_karasu_v1_api_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}

@@ -348,8 +348,8 @@ func FuzzRead(f *testing.F) {
 			if err := r.Validate(); err != nil {
 				t.Fatalf("yields an invalid run: %v", err)
 			}
-			if r.Workload != r.Workload.Normalize() {
-				t.Fatalf("yields a workload that is not normalised: %+v", r.Workload)
+			if d := cmp.Diff(r.Workload.Normalize(), r.Workload); d != "" {
+				t.Fatalf("yields a workload that is not normalised: %s", d)
 			}
 		}
 		for _, p := range rep.Problems {
