@@ -28,6 +28,7 @@ type benchParetoCmd struct {
 	replayFlags `set:"methods=evidence,random"`
 	Objectives  []goals `help:"Sets of objectives to search for, separated by semicolons." sep:";" default:"cost,runtime;cost,energy" placeholder:"LISTS"`
 	NoTarget    bool    `help:"Search without runtime targets."`
+	Details     bool    `help:"With --json, add the hypervolumes and seconds of every single search."`
 	Region      string  `help:"Whose grid carbon is counted for. Default: by infrastructure." placeholder:"NAME"`
 }
 
@@ -48,6 +49,7 @@ func (c benchParetoCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	config.Details = c.Details
 	pareto := replay.ParetoConfig{Config: config, NoTarget: c.NoTarget}
 	for _, g := range c.Objectives {
 		objectives, err := search.ParseObjectives(string(g))

@@ -20,7 +20,7 @@ type benchSearchCmd struct {
 	Seed           uint64   `help:"Seed of the first set." default:"1"`
 	Export         string   `help:"Write the searches themselves to a file, for methods outside this program, and stop." placeholder:"FILE" type:"path" xor:"output"`
 	SVG            string   `name:"svg" help:"Also draw the mean ratio by run to a file, one line a method and scenario." placeholder:"FILE" type:"path" xor:"output"`
-	Details        bool     `help:"With --json, add the ratios of every single search."`
+	Details        bool     `help:"With --json, add the ratios and seconds of every single search."`
 	jsonFlag
 }
 

@@ -9,6 +9,10 @@ import (
 	"github.com/karasu-project/karasu/optimizer/search"
 )
 
+// designRuns is the length of the baseline's initial design (CherryPick, NSDI 2017,
+// section 3.4).
+const designRuns = 3
+
 // Export is the protocol spelt out, so that methods outside this program can be
 // measured on exactly the same searches: the same targets, noise and supports.
 type Export struct {
@@ -28,12 +32,18 @@ type ExportedSearch struct {
 	Repeat        uint64  `json:"repeat"`
 	// Features are log2(nodes), log2(cores a node) and log2(GiB a core).
 	Features [][3]float64 `json:"features"`
-	// LogRate is ln(USD per second of the whole configuration).
-	LogRate []float64 `json:"log_rate"`
-	// LogRuntime is what an observation gives, in ln(seconds); null is none.
-	LogRuntime []*float64 `json:"log_runtime"`
+	// LogOffset is, an objective, what to add to ln(seconds) to get the log objective
+	// of a run. Objectives that are not known of every candidate are left out.
+	LogOffset map[search.Objective][]float64 `json:"log_offset"`
+	// LogRuntime is what an observation gives, in ln(seconds); null is none. Outcome
+	// says what it is worth: that of a timeout is a lower bound.
+	LogRuntime []*float64      `json:"log_runtime"`
+	Outcome    []model.Outcome `json:"outcome"`
 	// ValidCost in USD, without noise; null is not valid.
 	ValidCost []*float64 `json:"valid_cost"`
+	// Design are the candidates that the baseline starts with, before it trusts its
+	// model: the same start for methods that need one.
+	Design []int `json:"design"`
 	// Supports are the traces of scenario A3.
 	Supports []ExportedTrace `json:"supports"`
 }
@@ -61,14 +71,24 @@ func Spell(ctx context.Context, c Config) (*Export, error) {
 	}
 	r := &replay{Config: &c, table: table}
 	baseline := r.outcomes(c.Baseline, nil)
+	designs := make([][]int, len(baseline))
+	for i := range baseline {
+		baseline[i].visit = func(n int, e *search.Evaluation, _ []float64) {
+			if n < designRuns && e.Next >= 0 {
+				designs[i] = append(designs[i], e.Next)
+			}
+		}
+	}
 	r.total = len(baseline)
 	if err := r.do(ctx, baseline); err != nil {
 		return nil, err
 	}
 	r.collect(baseline)
 	out := &Export{MaxRuns: MaxRuns, NothingValid: NothingValid, NoiseSD: noiseSD}
-	for _, j := range r.outcomes(c.Baseline, &a3) {
-		out.Searches = append(out.Searches, r.spell(j))
+	for i, j := range r.outcomes(c.Baseline, &a3) {
+		s := r.spell(j)
+		s.Design = designs[i]
+		out.Searches = append(out.Searches, s)
 	}
 	return out, nil
 }
@@ -76,6 +96,7 @@ func Spell(ctx context.Context, c Config) (*Export, error) {
 func (r *replay) spell(j job) ExportedSearch {
 	w, target := j.w, int(j.seed.target)
 	s := ExportedSearch{
+		LogOffset:     w.offsets(),
 		Workload:      w.Framework + "/" + w.Algorithm + "/" + w.Dataset,
 		TargetSeconds: w.targets[target], Set: j.seed.set, Repeat: j.seed.repeat,
 	}
@@ -84,9 +105,8 @@ func (r *replay) spell(j job) ExportedSearch {
 	for i, c := range w.candidates {
 		y := w.logRuntime[i] + noiseSD*noise.NormFloat64()
 		s.Features = append(s.Features, exportedFeatures(c.Configuration, c.Resources))
-		rate, _ := c.LogOffset(search.Cost)
-		s.LogRate = append(s.LogRate, rate)
 		s.LogRuntime = append(s.LogRuntime, optional(y, w.outcome[i] != model.Failed))
+		s.Outcome = append(s.Outcome, w.outcome[i])
 		s.ValidCost = append(s.ValidCost, optional(objective.valid[i], !math.IsInf(objective.valid[i], 1)))
 	}
 	for _, support := range j.scenario.supports(w, r.table, r.traces[j.seed.set], j.seed) {
@@ -98,6 +118,23 @@ func (r *replay) spell(j job) ExportedSearch {
 		s.Supports = append(s.Supports, t)
 	}
 	return s
+}
+
+// offsets are the log offsets of the objectives that are known of every candidate.
+func (w *workload) offsets() map[search.Objective][]float64 {
+	out := map[search.Objective][]float64{}
+	for _, o := range search.Objectives() {
+		all := make([]float64, 0, len(w.candidates))
+		for i := range w.candidates {
+			if v, known := w.candidates[i].LogOffset(o); known {
+				all = append(all, v)
+			}
+		}
+		if len(all) == len(w.candidates) {
+			out[o] = all
+		}
+	}
+	return out
 }
 
 func exportedFeatures(c model.Configuration, r model.Resources) [3]float64 {

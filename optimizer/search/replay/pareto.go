@@ -56,6 +56,10 @@ type ParetoRow struct {
 	// StopHypervolume the mean hypervolume then.
 	StopRuns        float64 `json:"stop_runs"`
 	StopHypervolume float64 `json:"stop_hypervolume"`
+	// Volumes has, where Config.Details asks for it, the hypervolume of every search
+	// after every run, and Seconds what each suggestion took, in the order of [Spell].
+	Volumes [][]float64 `json:"volumes,omitempty"`
+	Seconds [][]float64 `json:"seconds,omitempty"`
 }
 
 // RunPareto replays the protocol with several objectives. A method that takes one
@@ -98,7 +102,14 @@ func RunPareto(ctx context.Context, c ParetoConfig) (*ParetoReport, error) {
 	}
 	for i := range report.Rows {
 		n := report.Rows[i].Searches
-		report.Rows[i].add(volumes[i], jobs[i*n:(i+1)*n], c.SeedSets)
+		of := jobs[i*n : (i+1)*n]
+		report.Rows[i].add(volumes[i], of, c.SeedSets)
+		if c.Details {
+			for k := range of {
+				report.Rows[i].Volumes = append(report.Rows[i].Volumes, volumes[i][k][:])
+				report.Rows[i].Seconds = append(report.Rows[i].Seconds, of[k].out.seconds[:])
+			}
+		}
 	}
 	report.WallSeconds = time.Since(start).Seconds()
 	return report, nil

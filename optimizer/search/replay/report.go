@@ -48,6 +48,9 @@ type Row struct {
 	// Ratios has, where Config.Details asks for it, the ratio of every search after
 	// every run, in the order of [Spell].
 	Ratios [][]float64 `json:"ratios,omitempty"`
+	// Seconds has, too, what each suggestion took on the clock; the first of a search
+	// includes what is kept for the others.
+	Seconds [][]float64 `json:"seconds,omitempty"`
 	// WorstExcess is the largest WorkloadAUC above that of the same method's solo
 	// row, where there is one.
 	WorstExcess *float64 `json:"worst_excess,omitempty"`
@@ -58,7 +61,7 @@ func (r *replay) row(method, scenario string, all []*outcome) Row {
 	row := Row{Method: method, Scenario: scenario, Searches: len(all)}
 	if r.Details {
 		for _, o := range all {
-			row.Ratios = append(row.Ratios, o.ratio[:])
+			row.Ratios, row.Seconds = append(row.Ratios, o.ratio[:]), append(row.Seconds, o.seconds[:])
 		}
 	}
 	column := make([]float64, len(all))

@@ -50,7 +50,8 @@ type Config struct {
 	SeedSets int
 	// NoInputSizes hides input sizes; Centred hides the levels of supports.
 	NoInputSizes, Centred bool
-	// Details keeps the ratios of every search in the report.
+	// Details keeps the ratios and seconds of every search in the report, and has
+	// each search begin with nothing kept from others.
 	Details bool
 	// Workers defaults to GOMAXPROCS. Results do not depend on it.
 	Workers int
@@ -67,7 +68,9 @@ type outcome struct {
 	stopAt int
 	// spent is the sum of the objective over all runs, in units of the best valid one.
 	spent [MaxRuns]float64
-	trace trace
+	// seconds that each suggestion took.
+	seconds [MaxRuns]float64
+	trace   trace
 }
 
 // job is one search to do; its result goes to a place of its own.
@@ -192,7 +195,7 @@ func (r *replay) do(ctx context.Context, jobs []job) error {
 			methods := map[string]search.Method{}
 			for j := range next {
 				m := methods[j.method.Name]
-				if m == nil {
+				if m == nil || r.Details {
 					m = j.method.New()
 					methods[j.method.Name] = m
 				}
@@ -251,10 +254,12 @@ func (r *replay) search(m search.Method, j job) error {
 	best, spent := math.Inf(1), 0.
 	var observed []search.Observation
 	for n := range MaxRuns {
+		start := time.Now()
 		e, err := m.Evaluate(p, observed)
 		if err != nil {
 			return err
 		}
+		j.out.seconds[n] = time.Since(start).Seconds()
 		if j.visit != nil {
 			j.visit(n, e, noise)
 		}
