@@ -34,6 +34,8 @@ const (
 	RecordKind_RECORD_KIND_SUPPORT_MODEL RecordKind = 2
 	// body is empty: the author withdraws what it shared under (topic, key).
 	RecordKind_RECORD_KIND_RETRACTION RecordKind = 3
+	// body is a RuntimeModel.
+	RecordKind_RECORD_KIND_RUNTIME_MODEL RecordKind = 4
 )
 
 // Enum value maps for RecordKind.
@@ -43,12 +45,14 @@ var (
 		1: "RECORD_KIND_RUN_SUMMARY",
 		2: "RECORD_KIND_SUPPORT_MODEL",
 		3: "RECORD_KIND_RETRACTION",
+		4: "RECORD_KIND_RUNTIME_MODEL",
 	}
 	RecordKind_value = map[string]int32{
 		"RECORD_KIND_UNSPECIFIED":   0,
 		"RECORD_KIND_RUN_SUMMARY":   1,
 		"RECORD_KIND_SUPPORT_MODEL": 2,
 		"RECORD_KIND_RETRACTION":    3,
+		"RECORD_KIND_RUNTIME_MODEL": 4,
 	}
 )
 
@@ -91,7 +95,8 @@ type Record struct {
 	Topic string     `protobuf:"bytes,3,opt,name=topic,proto3" json:"topic,omitempty"`
 	Kind  RecordKind `protobuf:"varint,4,opt,name=kind,proto3,enum=karasu.v1.RecordKind" json:"kind,omitempty"`
 	// The author's stable name for this piece of knowledge:
-	// "<pseudonym>/summary" or "<pseudonym>/model".
+	// "<pseudonym>/summary" or "<pseudonym>/model" of a workload, "runtime/<family>" of
+	// a topic.
 	Key string `protobuf:"bytes,5,opt,name=key,proto3" json:"key,omitempty"`
 	// Starts at 1, grows with each new body.
 	Revision uint64 `protobuf:"varint,6,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -706,13 +711,14 @@ const file_karasu_v1_record_proto_rawDesc = "" +
 	"\atargets\x18\x06 \x03(\x01R\atargets\x12#\n" +
 	"\rlength_scales\x18\a \x03(\x01R\flengthScales\x12\x1b\n" +
 	"\tsignal_sd\x18\b \x01(\x01R\bsignalSd\x12\x19\n" +
-	"\bnoise_sd\x18\t \x01(\x01R\anoiseSd*\x81\x01\n" +
+	"\bnoise_sd\x18\t \x01(\x01R\anoiseSd*\xa0\x01\n" +
 	"\n" +
 	"RecordKind\x12\x1b\n" +
 	"\x17RECORD_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17RECORD_KIND_RUN_SUMMARY\x10\x01\x12\x1d\n" +
 	"\x19RECORD_KIND_SUPPORT_MODEL\x10\x02\x12\x1a\n" +
-	"\x16RECORD_KIND_RETRACTION\x10\x03B;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
+	"\x16RECORD_KIND_RETRACTION\x10\x03\x12\x1d\n" +
+	"\x19RECORD_KIND_RUNTIME_MODEL\x10\x04B;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
 
 var (
 	file_karasu_v1_record_proto_rawDescOnce sync.Once

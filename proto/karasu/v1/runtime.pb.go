@@ -116,6 +116,161 @@ func (*Argument_Number) isArgument_Value() {}
 
 func (*Argument_Text) isArgument_Value() {}
 
+// RuntimeModel is a general model of one algorithm's runtimes over contexts (machine,
+// input size, arguments), which a peer conditions on a context of its own. The
+// infrastructure is the topic's. It predicts seconds: there is no shape without a level.
+type RuntimeModel struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the model and its feature encoding with its version: "structured-points/1".
+	Family string `protobuf:"bytes,1,opt,name=family,proto3" json:"family,omitempty"`
+	// In the family's order.
+	Arguments []*RuntimeArgument `protobuf:"bytes,2,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	// How long the parts of values are; a family says what they mean.
+	Sizes  []uint32  `protobuf:"varint,3,rep,packed,name=sizes,proto3" json:"sizes,omitempty"`
+	Values []float32 `protobuf:"fixed32,4,rep,packed,name=values,proto3" json:"values,omitempty"`
+	// Of contexts and runs that it was trained on, rounded to powers of two.
+	ContextsLog2  uint32 `protobuf:"varint,5,opt,name=contexts_log2,json=contextsLog2,proto3" json:"contexts_log2,omitempty"`
+	RunsLog2      uint32 `protobuf:"varint,6,opt,name=runs_log2,json=runsLog2,proto3" json:"runs_log2,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuntimeModel) Reset() {
+	*x = RuntimeModel{}
+	mi := &file_karasu_v1_runtime_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuntimeModel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuntimeModel) ProtoMessage() {}
+
+func (x *RuntimeModel) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_runtime_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuntimeModel.ProtoReflect.Descriptor instead.
+func (*RuntimeModel) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_runtime_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RuntimeModel) GetFamily() string {
+	if x != nil {
+		return x.Family
+	}
+	return ""
+}
+
+func (x *RuntimeModel) GetArguments() []*RuntimeArgument {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *RuntimeModel) GetSizes() []uint32 {
+	if x != nil {
+		return x.Sizes
+	}
+	return nil
+}
+
+func (x *RuntimeModel) GetValues() []float32 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *RuntimeModel) GetContextsLog2() uint32 {
+	if x != nil {
+		return x.ContextsLog2
+	}
+	return 0
+}
+
+func (x *RuntimeModel) GetRunsLog2() uint32 {
+	if x != nil {
+		return x.RunsLog2
+	}
+	return 0
+}
+
+// RuntimeArgument describes an argument that a model knows, not its values.
+type RuntimeArgument struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of [a-z0-9._-].
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its values are texts. They never leave: a model takes them all as equal.
+	Text bool `protobuf:"varint,2,opt,name=text,proto3" json:"text,omitempty"`
+	// A context may lack it.
+	Optional      bool `protobuf:"varint,3,opt,name=optional,proto3" json:"optional,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuntimeArgument) Reset() {
+	*x = RuntimeArgument{}
+	mi := &file_karasu_v1_runtime_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuntimeArgument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuntimeArgument) ProtoMessage() {}
+
+func (x *RuntimeArgument) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_runtime_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuntimeArgument.ProtoReflect.Descriptor instead.
+func (*RuntimeArgument) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_runtime_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RuntimeArgument) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RuntimeArgument) GetText() bool {
+	if x != nil {
+		return x.Text
+	}
+	return false
+}
+
+func (x *RuntimeArgument) GetOptional() bool {
+	if x != nil {
+		return x.Optional
+	}
+	return false
+}
+
 var File_karasu_v1_runtime_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_runtime_proto_rawDesc = "" +
@@ -125,7 +280,18 @@ const file_karasu_v1_runtime_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\x06number\x18\x02 \x01(\x01H\x00R\x06number\x12\x14\n" +
 	"\x04text\x18\x03 \x01(\tH\x00R\x04textB\a\n" +
-	"\x05valueB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
+	"\x05value\"\xd0\x01\n" +
+	"\fRuntimeModel\x12\x16\n" +
+	"\x06family\x18\x01 \x01(\tR\x06family\x128\n" +
+	"\targuments\x18\x02 \x03(\v2\x1a.karasu.v1.RuntimeArgumentR\targuments\x12\x14\n" +
+	"\x05sizes\x18\x03 \x03(\rR\x05sizes\x12\x16\n" +
+	"\x06values\x18\x04 \x03(\x02R\x06values\x12#\n" +
+	"\rcontexts_log2\x18\x05 \x01(\rR\fcontextsLog2\x12\x1b\n" +
+	"\truns_log2\x18\x06 \x01(\rR\brunsLog2\"U\n" +
+	"\x0fRuntimeArgument\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\bR\x04text\x12\x1a\n" +
+	"\boptional\x18\x03 \x01(\bR\boptionalB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
 
 var (
 	file_karasu_v1_runtime_proto_rawDescOnce sync.Once
@@ -139,16 +305,19 @@ func file_karasu_v1_runtime_proto_rawDescGZIP() []byte {
 	return file_karasu_v1_runtime_proto_rawDescData
 }
 
-var file_karasu_v1_runtime_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_karasu_v1_runtime_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_karasu_v1_runtime_proto_goTypes = []any{
-	(*Argument)(nil), // 0: karasu.v1.Argument
+	(*Argument)(nil),        // 0: karasu.v1.Argument
+	(*RuntimeModel)(nil),    // 1: karasu.v1.RuntimeModel
+	(*RuntimeArgument)(nil), // 2: karasu.v1.RuntimeArgument
 }
 var file_karasu_v1_runtime_proto_depIdxs = []int32{
-	0, // [0:0] is the sub-list for method output_type
-	0, // [0:0] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	2, // 0: karasu.v1.RuntimeModel.arguments:type_name -> karasu.v1.RuntimeArgument
+	1, // [1:1] is the sub-list for method output_type
+	1, // [1:1] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_runtime_proto_init() }
@@ -166,7 +335,7 @@ func file_karasu_v1_runtime_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_karasu_v1_runtime_proto_rawDesc), len(file_karasu_v1_runtime_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
