@@ -101,11 +101,13 @@ func prequential(g General, target Context, runs []Observation) (float64, error)
 	return sum, nil
 }
 
-// logDensity of ln(seconds), up to a constant for one number of degrees of freedom.
+// logDensity of ln(seconds), up to a constant.
 func (d Distribution) logDensity(seconds float64) float64 {
 	scale := math.Hypot(d.Scale, ensembleNoise)
 	t := (math.Log(seconds) - d.LogMedian) / scale
-	return -math.Log(scale) - (d.Freedom+1)/2*math.Log1p(t*t/d.Freedom)
+	a, _ := math.Lgamma((d.Freedom + 1) / 2)
+	b, _ := math.Lgamma(d.Freedom / 2)
+	return a - b - math.Log(d.Freedom)/2 - math.Log(scale) - (d.Freedom+1)/2*math.Log1p(t*t/d.Freedom)
 }
 
 // plausible leaves out members whose shape no job has, unless all are like that.

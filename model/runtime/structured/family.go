@@ -40,6 +40,8 @@ type member struct {
 	root               blas64.Triangular
 	alpha              []float64
 	weight             float64
+	// surprise is as in [transfer].
+	surprise float64
 }
 
 func (m *member) mean(n *node) float64 { return meanLevel + m.slope*n.z }
@@ -107,12 +109,17 @@ func (m *member) condition(runs []predict.Summary) (float64, error) {
 	}
 	m.alpha = y
 	forward(m.root, m.alpha)
-	l := -logDiagonal(m.root)
-	for _, v := range m.alpha {
-		l -= v * v / 2
-	}
+	m.surprise = sumOfSquares(m.alpha)
 	backward(m.root, m.alpha)
-	return l, nil
+	return -logDiagonal(m.root) - m.surprise/2, nil
+}
+
+func sumOfSquares(v []float64) float64 {
+	var sum float64
+	for _, x := range v {
+		sum += x * x
+	}
+	return sum
 }
 
 // predict returns mean and variance of ln(seconds) of one run at x.
@@ -131,6 +138,15 @@ func (m *member) predict(x int) (mean, variance float64) {
 		}
 	}
 	return mean, max(variance, 0) + m.noise2
+}
+
+// surprise of the members by their weights.
+func (f family) surprise() float64 {
+	var sum float64
+	for i := range f.members {
+		sum += f.members[i].weight * f.members[i].surprise
+	}
+	return sum
 }
 
 // predict returns mean and variance of the mixture.

@@ -20,9 +20,13 @@ const (
 	// shapes of another cluster are no better than the family's.
 	foreignTransfer = .3
 	// intervalScale times the posterior standard deviation is the scale of Student's
-	// t with intervalFreedom degrees of freedom: posterior variances cover what could
-	// happen in a context like no other, most contexts are like another. Then 80%
-	// intervals are ±0.8 posterior standard deviations.
+	// t with intervalFreedom degrees of freedom before any run: posterior variances
+	// cover what could happen in a context like no other, most contexts are like
+	// another. Then 80% intervals are ±0.8 posterior standard deviations. Every run of
+	// the context adds a degree of freedom and moves the scale towards the errors that
+	// were made on the runs, as in a Student-t process (Shah, Wilson and Ghahramani,
+	// AISTATS 2014): a job whose repeats vary by a factor of two is not told from
+	// others by anything else.
 	intervalScale   = .5
 	intervalFreedom = 3.1
 )
@@ -33,7 +37,7 @@ func (t *target) Condition(runs []predict.Observation) (predict.Predictor, error
 		return nil, err
 	}
 	s := predict.Summarise(runs)
-	p := &predictor{}
+	p := &predictor{runs: float64(len(s))}
 	var err error
 	if p.transfer, err = t.condition(s); err != nil {
 		return nil, err
@@ -98,6 +102,14 @@ type predictor struct {
 	family   family
 	// share is the weight of the family.
 	share float64
+	// runs is the number of scale-outs that were run.
+	runs float64
+}
+
+// studentScale is the square of what a standard deviation is multiplied by after n
+// runs that were off by surprise, the sum of squares in standard deviations.
+func studentScale(n, surprise float64) float64 {
+	return (intervalFreedom*intervalScale*intervalScale + surprise) / (intervalFreedom + n)
 }
 
 // Predict implements [predict.Predictor].
@@ -106,11 +118,16 @@ func (p *predictor) Predict(scaleOut int) (predict.Distribution, error) {
 		return predict.Distribution{}, err
 	}
 	mean, variance := p.transfer.predict(scaleOut)
+	factor, freedom := studentScale(p.runs, p.transfer.surprise), intervalFreedom+p.runs
 	if p.share > 0 {
 		m, v := p.family.predict(scaleOut)
 		d := m - mean
 		variance = (1-p.share)*variance + p.share*v + p.share*(1-p.share)*d*d
 		mean += p.share * d
+		// The family knows no level: its first run tells that and no error.
+		n := max(p.runs-1, 0)
+		factor += p.share * (studentScale(n, p.family.surprise()) - factor)
+		freedom += p.share * (n - p.runs)
 	}
-	return predict.NewDistribution(mean, intervalScale*math.Sqrt(variance), intervalFreedom)
+	return predict.NewDistribution(mean, math.Sqrt(factor*variance), freedom)
 }

@@ -250,3 +250,45 @@ func TestPredictionsAreFiniteAndRepeat(t *testing.T) {
 		}
 	})
 }
+
+// What is stated of a job whose runs vary much is wider than of one whose runs do not,
+// in an environment that the history knows and in another.
+func TestIntervalsFollowTheRuns(t *testing.T) {
+	all := madeUp(12)
+	g, err := New("x", Options{}).Fit(context.Background(), all[:11])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, environment := range []string{all[0].Context.Environment, "elsewhere"} {
+		var scale [2]float64
+		for noisy := range 2 {
+			h := all[11]
+			h.Context.Environment = environment
+			var runs []predict.Observation
+			for i, x := range []int{2, 4, 6, 8, 10, 12} {
+				for _, r := range h.Runs {
+					if r.ScaleOut == x {
+						r.RuntimeSeconds *= 1 + .8*float64(noisy*(i%2))
+						runs = append(runs, r)
+						break
+					}
+				}
+			}
+			p, err := g.Condition(h.Context, runs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := p.Predict(7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Freedom <= intervalFreedom {
+				t.Errorf("%d runs: %g degrees of freedom", len(runs), d.Freedom)
+			}
+			scale[noisy] = d.Scale
+		}
+		if !(scale[1] > 2*scale[0]) {
+			t.Errorf("%s: scale %.3f of a quiet job, %.3f of a noisy one", environment, scale[0], scale[1])
+		}
+	}
+}

@@ -132,6 +132,9 @@ type transfer struct {
 	runs  []*projection
 	root  blas64.Triangular
 	alpha []float64
+	// surprise is the sum of the runs' squared errors in standard deviations, each
+	// given the runs before it.
+	surprise float64
 }
 
 // condition adds the target's runs.
@@ -156,6 +159,7 @@ func (t *target) condition(runs []predict.Summary) (*transfer, error) {
 		return nil, err
 	}
 	forward(tr.root, tr.alpha)
+	tr.surprise = sumOfSquares(tr.alpha)
 	backward(tr.root, tr.alpha)
 	return tr, nil
 }
