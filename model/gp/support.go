@@ -52,7 +52,7 @@ func FitPoints(points []model.Point) (*GP, error) {
 	slices.SortStableFunc(used, func(a, b model.Point) int {
 		return cmp.Or(
 			cmp.Compare(b.OK+b.Timeout, a.OK+a.Timeout),
-			cmp.Compare(shuffled(a.Configuration), shuffled(b.Configuration)),
+			cmp.Compare(Shuffled(a.Configuration), Shuffled(b.Configuration)),
 			cmp.Compare(a.LogRuntime, b.LogRuntime))
 	})
 	used = used[:min(len(used), maxSupportPoints)]
@@ -64,8 +64,8 @@ func FitPoints(points []model.Point) (*GP, error) {
 	return Fit(x, FeatureDimensions, y)
 }
 
-// shuffled orders configurations in no order that means anything.
-func shuffled(c model.Configuration) uint64 {
+// Shuffled orders configurations in no order that means anything.
+func Shuffled(c model.Configuration) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.String())) // never fails
 	return h.Sum64()

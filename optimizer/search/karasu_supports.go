@@ -57,17 +57,8 @@ func newSupportCache() *supportCache {
 
 // usable returns the supports of the problem that are alike and have a usable model,
 // at most the first [MaxKarasuSupports], and their indices into Problem.Supports.
-// Alike are those with the target's framework and algorithm; where there are none,
-// those that share one of the two. Others make this method's searches worse.
 func (c *supportCache) usable(p *Problem) (used []*cachedSupport, index []int) {
-	best := ensemble.Related
-	for i := range p.Supports {
-		best = max(best, classOf(p.Supports[i].Summary.Topic, p.Topic))
-	}
-	for i := range p.Supports {
-		if classOf(p.Supports[i].Summary.Topic, p.Topic) < best {
-			continue
-		}
+	for _, i := range alike(p) {
 		if s := c.get(&p.Supports[i]); s.Model != nil {
 			used, index = append(used, s), append(index, i)
 		}
@@ -76,6 +67,23 @@ func (c *supportCache) usable(p *Problem) (used []*cachedSupport, index []int) {
 		}
 	}
 	return used, index
+}
+
+// alike lists the supports with the target's framework and algorithm; where there are
+// none, those that share one of the two. Others make searches with a ranking-weighted
+// ensemble worse.
+func alike(p *Problem) []int {
+	best := ensemble.Related
+	for i := range p.Supports {
+		best = max(best, classOf(p.Supports[i].Summary.Topic, p.Topic))
+	}
+	var out []int
+	for i := range p.Supports {
+		if classOf(p.Supports[i].Summary.Topic, p.Topic) == best {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // get returns the support's entry. Its model is nil where it has no usable one.
@@ -137,7 +145,7 @@ func spread(points []model.Point) float64 {
 	return math.Sqrt(sum / n)
 }
 
-// hashSupport covers everything that [supportModel] reads.
+// hashSupport covers everything that [supportModel] and [supportPairs] read.
 func hashSupport(s *Support) [sha256.Size]byte {
 	h := sha256.New()
 	flag := func(b bool) float64 {
@@ -152,7 +160,12 @@ func hashSupport(s *Support) [sha256.Size]byte {
 	for _, q := range sum.Points {
 		h.Write([]byte(q.Configuration.String() + "\x00"))
 		numbers(h, q.Resources.VCPUs, q.Resources.MemoryGiB, q.LogRuntime, float64(q.OK), float64(q.Failed), float64(q.Timeout))
-		numbers(h, flag(q.Metrics.Validate() == nil))
+		for _, r := range series(&q.Metrics) {
+			if r == nil {
+				r = &model.Percentiles{P10: unknownShare}
+			}
+			numbers(h, r.P10, r.P50, r.P90)
+		}
 	}
 	if w := s.Model; w != nil {
 		numbers(h, float64(w.Dimensions), float64(len(w.Inputs)), float64(len(w.Targets)), float64(len(w.LengthScales)), w.SignalSD, w.NoiseSD)

@@ -16,7 +16,9 @@ var methods = []struct {
 }{
 	{"evidence", func() Method { return NewEvidence() }},
 	{"karasu", func() Method { return NewKarasu() }},
+	{"karasu-trees", func() Method { return NewKarasuTrees() }},
 	{"cherrypick", func() Method { return NewCherryPick() }},
+	{"arrow", func() Method { return NewArrow() }},
 	{"random", func() Method { return NewRandom() }},
 }
 
