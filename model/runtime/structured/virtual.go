@@ -93,13 +93,14 @@ func (g *General) candidates() *virtual {
 		args := make([]float64, len(e.arguments))
 		for k := range args {
 			if arg := &e.arguments[k]; !arg.text {
-				args[k] = between(a.args[k], b.args[k])*arg.scale() + (arg.low+arg.high)/2
+				args[k] = round(between(a.args[k], b.args[k])*arg.scale()+(arg.low+arg.high)/2, arg.grid())
 			}
 		}
 		cores, memory, size := a.cores, a.memory, between(a.size, b.size)
 		if n == 1 {
 			size += singleSpread * (t - .5)
 		}
+		size = round(size, sizeGrid)
 		for s := range candidateScaleOuts {
 			x := low * math.Pow(high/low, float64(s)/(candidateScaleOuts-1))
 			v.cores, v.memory, v.size = append(v.cores, cores), append(v.memory, memory), append(v.size, size)
@@ -154,6 +155,42 @@ func (g *General) choose(all *virtual) *virtual {
 	return out
 }
 
+// Grids of what is shared, in logarithms. Points are put on theirs before they are
+// predicted, so that it costs no accuracy; it keeps exact sizes of inputs and numbers
+// of runtimes from being worked out of the points.
+const (
+	sizeGrid  = 1. / 16   // 6% of an input's size
+	valueGrid = 1. / 1024 // 0.1% of a runtime
+	// gridSteps of the range of an argument of which no logarithm counts, at least.
+	gridSteps = 16
+)
+
+// grid of an argument's values: a power of two.
+func (a *argument) grid() float64 {
+	if a.log {
+		return sizeGrid
+	}
+	return math.Exp2(math.Floor(math.Log2(a.scale() / gridSteps)))
+}
+
+func round(v, grid float64) float64 { return math.Round(v/grid) * grid }
+
+// coarse returns the encoder with its extents moved outwards to the grids.
+func (e *encoder) coarse() *encoder {
+	outwards := func(low, high *float64, grid float64) {
+		*low, *high = math.Floor(*low/grid)*grid, math.Ceil(*high/grid)*grid
+	}
+	c := &encoder{lowSize: e.lowSize, highSize: e.highSize, meanSize: round(e.meanSize, sizeGrid), arguments: slices.Clone(e.arguments)}
+	outwards(&c.lowSize, &c.highSize, sizeGrid)
+	for i := range c.arguments {
+		a := &c.arguments[i]
+		grid := a.grid()
+		outwards(&a.low, &a.high, grid)
+		a.missing = round(a.missing, grid)
+	}
+	return c
+}
+
 // minVirtualVariance is what a point must still tell: 1% of the runtime.
 const minVirtualVariance = 1e-4
 
@@ -172,7 +209,7 @@ func (g *General) virtualise() *virtual {
 		}
 		t.pair()
 		p := t.projectAt(x)
-		v.value = append(v.value, p.mean)
+		v.value = append(v.value, round(p.mean, valueGrid))
 		v.variance = append(v.variance, max(t.covariance(p, p), g.params[noiseMedian]*g.params[noiseMedian]))
 	}
 	return v

@@ -23,11 +23,14 @@ const (
 )
 
 // Weights implements [predict.General]. Text arguments take part as if all contexts
-// had the most frequent text. It wraps [predict.ErrNotPortable] without a history.
+// had the most frequent text. Extents and points lie on a grid, and all values are
+// rounded to 32 bits, in which they travel without loss. It wraps
+// [predict.ErrNotPortable] without a history.
 func (g *General) Weights() (*predict.Weights, error) {
 	v := g.virtual
-	w := &predict.Weights{Family: Family}
+	w, e := &predict.Weights{Family: Family}, g.rows.encoder
 	if v == nil {
+		e = e.coarse()
 		if len(g.blocks) == 0 {
 			return nil, fmt.Errorf("%w: it was not fitted on any run", predict.ErrNotPortable)
 		}
@@ -41,7 +44,6 @@ func (g *General) Weights() (*predict.Weights, error) {
 	} else {
 		w.Contexts, w.Runs = v.contexts, v.runs
 	}
-	e := g.rows.encoder
 	w.Arguments = e.weightArguments()
 	w.Sizes = []int{int(numParams), len(e.arguments), len(v.x)}
 	w.Values = append(w.Values, g.params[:]...)
@@ -57,6 +59,9 @@ func (g *General) Weights() (*predict.Weights, error) {
 		w.Values = append(w.Values, v.cores[i], v.memory[i], v.size[i])
 		w.Values = append(w.Values, v.args[i]...)
 		w.Values = append(w.Values, v.x[i], v.value[i], v.variance[i])
+	}
+	for i, value := range w.Values {
+		w.Values[i] = float64(float32(value))
 	}
 	return w, w.Validate()
 }
@@ -79,40 +84,63 @@ const (
 // FromWeights returns the model that weights describe. It copies them. It wraps
 // [predict.ErrWeights], and never panics, whoever made them.
 func FromWeights(w *predict.Weights, o Options) (*General, error) {
-	if err := w.Validate(); err != nil {
+	g, e, err := parse(w)
+	if err != nil {
 		return nil, err
 	}
-	bad := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %s", predict.ErrWeights, fmt.Sprintf(format, args...))
+	g.options = o
+	if err := g.solve(g.virtual.rows(e)); err != nil {
+		return nil, fmt.Errorf("%w: %w", predict.ErrWeights, err)
+	}
+	if err := g.consistent(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// CheckWeights checks shapes and ranges as [FromWeights] does, in a time that is
+// linear in the values: not whether the points agree with each other.
+func CheckWeights(w *predict.Weights) error {
+	_, _, err := parse(w)
+	return err
+}
+
+// parse reads weights into a model that is not solved yet, and its encoder.
+func parse(w *predict.Weights) (*General, *encoder, error) {
+	if err := w.Validate(); err != nil {
+		return nil, nil, err
+	}
+	bad := func(format string, args ...any) (*General, *encoder, error) {
+		return nil, nil, fmt.Errorf("%w: %s", predict.ErrWeights, fmt.Sprintf(format, args...))
 	}
 	if w.Family != Family {
-		return nil, bad("family %.40q, want %q", w.Family, Family)
+		return bad("family %.40q, want %q", w.Family, Family)
 	}
 	if len(w.Sizes) != 3 || w.Sizes[0] != int(numParams) || w.Sizes[1] != len(w.Arguments) || w.Sizes[2] < 1 || w.Sizes[2] > 2*virtualPoints {
-		return nil, bad("sizes %v", w.Sizes)
+		return bad("sizes %v", w.Sizes)
 	}
 	args, points := w.Sizes[1], w.Sizes[2]
 	if want := int(numParams) + sizeValues + args*argumentValues + points*(pointValues+args); len(w.Values) != want {
-		return nil, bad("%d values, want %d", len(w.Values), want)
+		return bad("%d values, want %d", len(w.Values), want)
 	}
-	g := &General{options: o, params: Params(w.Values[:numParams])}
+	g := &General{params: Params(w.Values[:numParams])}
 	if !g.params.valid() {
-		return nil, bad("constants are too far from the defaults")
+		return bad("constants are too far from the defaults")
 	}
 	rest := w.Values[numParams:]
 	e := &encoder{lowSize: rest[0], highSize: rest[1], meanSize: rest[2]}
 	if !(-maxFeature <= e.lowSize && e.lowSize <= e.highSize && e.highSize <= maxFeature && math.Abs(e.meanSize) <= maxFeature) {
-		return nil, bad("input sizes from e^%g to e^%g", e.lowSize, e.highSize)
+		return bad("input sizes from e^%g to e^%g", e.lowSize, e.highSize)
 	}
 	rest = rest[sizeValues:]
 	for i, a := range w.Arguments {
 		v := rest[i*argumentValues:]
 		if v[0] != 0 && v[0] != 1 || !(-maxArgument <= v[1] && v[1] <= v[2] && v[2] <= maxArgument) || math.Abs(v[3]) > maxArgument ||
 			v[0] == 1 && max(-v[1], v[2], math.Abs(v[3])) > maxLogArgument {
-			return nil, bad("argument %d has values %v", i, v[:argumentValues])
+			return bad("argument %d has values %v", i, v[:argumentValues])
 		}
 		if i > 0 && strings.Compare(w.Arguments[i-1].Name, a.Name) >= 0 {
-			return nil, bad("arguments are not in order")
+			return bad("arguments are not in order")
 		}
 		e.arguments = append(e.arguments, argument{
 			name: a.Name, text: a.Text, optional: a.Optional, log: v[0] == 1, low: v[1], high: v[2], missing: v[3],
@@ -120,17 +148,11 @@ func FromWeights(w *predict.Weights, o Options) (*General, error) {
 	}
 	v, err := pointsFrom(rest[args*argumentValues:], args, points)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	v.contexts, v.runs = w.Contexts, w.Runs
 	g.virtual = v
-	if err := g.solve(v.rows(e)); err != nil {
-		return nil, fmt.Errorf("%w: %w", predict.ErrWeights, err)
-	}
-	if err := g.consistent(); err != nil {
-		return nil, err
-	}
-	return g, nil
+	return g, e, nil
 }
 
 const (
