@@ -119,7 +119,7 @@ func DecodeModel(r *Record) (Model, error) {
 	return Model{Topic: r.Topic, Pseudonym: m.GetWorkload(), InputSizeLog2: int(m.GetInputSizeLog2()), Weights: w}, nil
 }
 
-// ErrFamily says that a support model is of a family that this version does not
+// ErrFamily says that a support or runtime model is of a family that this version does not
 // know. It is not the sender's fault: the record is carried and not used.
 var ErrFamily = errors.New("unknown family of models")
 
@@ -147,6 +147,8 @@ func ValidateBody(r *Record) error {
 			return err
 		}
 		return matchKey(r, ModelKey(m.Pseudonym))
+	case karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL:
+		return validateRuntime(r)
 	}
 	return nil
 }
