@@ -75,6 +75,8 @@ type Advisor struct {
 	// mu serialises changes of searches.
 	mu          sync.Mutex
 	known       knowledge
+	models      ownModels
+	peerModels  peerModels
 	unsubscribe func()
 }
 
@@ -89,11 +91,16 @@ func New(o Options) (*Advisor, error) {
 		a.methods[name] = m
 	}
 	a.known.changed, a.unsubscribe = o.Runs.Subscribe()
+	a.models.open(o.Runs)
 	return a, nil
 }
 
-// Close ends the advisor's subscription to the private store.
-func (a *Advisor) Close() { a.unsubscribe() }
+// Close ends the advisor's subscriptions to the private store and what it computes in
+// the background.
+func (a *Advisor) Close() {
+	a.unsubscribe()
+	a.models.close()
+}
 
 func (a *Advisor) method(name string) (search.Method, error) {
 	m, ok := a.methods[name]

@@ -71,6 +71,7 @@ func codeOf(err error) connect.Code {
 		{advisor.ErrExists, connect.CodeAlreadyExists},
 		{advisor.ErrRepeated, connect.CodeAlreadyExists},
 		{advisor.ErrNothingToUndo, connect.CodeFailedPrecondition},
+		{advisor.ErrNoModel, connect.CodeFailedPrecondition},
 		{private.ErrNoRun, connect.CodeNotFound},
 		{share.ErrPolicy, connect.CodeInvalidArgument},
 		{model.ErrInvalid, connect.CodeInvalidArgument},

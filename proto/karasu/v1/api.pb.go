@@ -2929,7 +2929,7 @@ var File_karasu_v1_api_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
-	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
+	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
 	"\bWorkload\x12&\n" +
 	"\x0einfrastructure\x18\x01 \x01(\tR\x0einfrastructure\x12\x1c\n" +
 	"\tframework\x18\x02 \x01(\tR\tframework\x12\x1c\n" +
@@ -3171,7 +3171,8 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"OUTCOME_OK\x10\x01\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x02\x12\x13\n" +
-	"\x0fOUTCOME_TIMEOUT\x10\x032\x9e\t\n" +
+	"\x0fOUTCOME_TIMEOUT\x10\x032\xa0\n" +
+	"\n" +
 	"\rKarasuService\x12?\n" +
 	"\x06Status\x12\x18.karasu.v1.StatusRequest\x1a\x19.karasu.v1.StatusResponse\"\x00\x12K\n" +
 	"\n" +
@@ -3187,7 +3188,9 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\tGetSearch\x12\x1b.karasu.v1.GetSearchRequest\x1a\x1c.karasu.v1.GetSearchResponse\"\x00\x12Q\n" +
 	"\fListSearches\x12\x1e.karasu.v1.ListSearchesRequest\x1a\x1f.karasu.v1.ListSearchesResponse\"\x00\x12Q\n" +
 	"\fDeleteSearch\x12\x1e.karasu.v1.DeleteSearchRequest\x1a\x1f.karasu.v1.DeleteSearchResponse\"\x00\x12H\n" +
-	"\tRecommend\x12\x1b.karasu.v1.RecommendRequest\x1a\x1c.karasu.v1.RecommendResponse\"\x00\x12H\n" +
+	"\tRecommend\x12\x1b.karasu.v1.RecommendRequest\x1a\x1c.karasu.v1.RecommendResponse\"\x00\x12B\n" +
+	"\aPredict\x12\x19.karasu.v1.PredictRequest\x1a\x1a.karasu.v1.PredictResponse\"\x00\x12<\n" +
+	"\x05Sweep\x12\x17.karasu.v1.SweepRequest\x1a\x18.karasu.v1.SweepResponse\"\x00\x12H\n" +
 	"\tListPeers\x12\x1b.karasu.v1.ListPeersRequest\x1a\x1c.karasu.v1.ListPeersResponse\"\x00\x12K\n" +
 	"\n" +
 	"ListTopics\x12\x1c.karasu.v1.ListTopicsRequest\x1a\x1d.karasu.v1.ListTopicsResponse\"\x00\x12Q\n" +
@@ -3257,6 +3260,10 @@ var file_karasu_v1_api_proto_goTypes = []any{
 	(*Record)(nil),                    // 46: karasu.v1.Record
 	(*RunSummary)(nil),                // 47: karasu.v1.RunSummary
 	(*SupportModel)(nil),              // 48: karasu.v1.SupportModel
+	(*PredictRequest)(nil),            // 49: karasu.v1.PredictRequest
+	(*SweepRequest)(nil),              // 50: karasu.v1.SweepRequest
+	(*PredictResponse)(nil),           // 51: karasu.v1.PredictResponse
+	(*SweepResponse)(nil),             // 52: karasu.v1.SweepResponse
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
 	44, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
@@ -3316,26 +3323,30 @@ var file_karasu_v1_api_proto_depIdxs = []int32{
 	28, // 54: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
 	30, // 55: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
 	32, // 56: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	34, // 57: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	37, // 58: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	40, // 59: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	5,  // 60: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 61: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 62: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 63: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	19, // 64: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 65: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 66: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 67: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 68: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 69: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 70: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 71: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	36, // 72: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	39, // 73: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	43, // 74: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	60, // [60:75] is the sub-list for method output_type
-	45, // [45:60] is the sub-list for method input_type
+	49, // 57: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
+	50, // 58: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
+	34, // 59: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	37, // 60: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	40, // 61: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	5,  // 62: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 63: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 64: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 65: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	19, // 66: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 67: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 68: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 69: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 70: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 71: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 72: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 73: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	51, // 74: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
+	52, // 75: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
+	36, // 76: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	39, // 77: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	43, // 78: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	62, // [62:79] is the sub-list for method output_type
+	45, // [45:62] is the sub-list for method input_type
 	45, // [45:45] is the sub-list for extension type_name
 	45, // [45:45] is the sub-list for extension extendee
 	0,  // [0:45] is the sub-list for field type_name
@@ -3346,6 +3357,7 @@ func file_karasu_v1_api_proto_init() {
 	if File_karasu_v1_api_proto != nil {
 		return
 	}
+	file_karasu_v1_predict_proto_init()
 	file_karasu_v1_record_proto_init()
 	file_karasu_v1_runtime_proto_init()
 	file_karasu_v1_api_proto_msgTypes[12].OneofWrappers = []any{}

@@ -66,6 +66,10 @@ const (
 	KarasuServiceDeleteSearchProcedure = "/karasu.v1.KarasuService/DeleteSearch"
 	// KarasuServiceRecommendProcedure is the fully-qualified name of the KarasuService's Recommend RPC.
 	KarasuServiceRecommendProcedure = "/karasu.v1.KarasuService/Recommend"
+	// KarasuServicePredictProcedure is the fully-qualified name of the KarasuService's Predict RPC.
+	KarasuServicePredictProcedure = "/karasu.v1.KarasuService/Predict"
+	// KarasuServiceSweepProcedure is the fully-qualified name of the KarasuService's Sweep RPC.
+	KarasuServiceSweepProcedure = "/karasu.v1.KarasuService/Sweep"
 	// KarasuServiceListPeersProcedure is the fully-qualified name of the KarasuService's ListPeers RPC.
 	KarasuServiceListPeersProcedure = "/karasu.v1.KarasuService/ListPeers"
 	// KarasuServiceListTopicsProcedure is the fully-qualified name of the KarasuService's ListTopics
@@ -105,6 +109,11 @@ type KarasuServiceClient interface {
 	DeleteSearch(context.Context, *connect.Request[v1.DeleteSearchRequest]) (*connect.Response[v1.DeleteSearchResponse], error)
 	// Recommend answers at once from own runs and shared knowledge.
 	Recommend(context.Context, *connect.Request[v1.RecommendRequest]) (*connect.Response[v1.RecommendResponse], error)
+	// Predict says how long a job takes on one configuration.
+	Predict(context.Context, *connect.Request[v1.PredictRequest]) (*connect.Response[v1.PredictResponse], error)
+	// Sweep predicts a job on many configurations and says which of them is the
+	// cheapest that meets a deadline.
+	Sweep(context.Context, *connect.Request[v1.SweepRequest]) (*connect.Response[v1.SweepResponse], error)
 	// ListPeers lists the peers that the daemon knows.
 	ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error)
 	// ListTopics lists topics with what is known under each.
@@ -196,6 +205,18 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(karasuServiceMethods.ByName("Recommend")),
 			connect.WithClientOptions(opts...),
 		),
+		predict: connect.NewClient[v1.PredictRequest, v1.PredictResponse](
+			httpClient,
+			baseURL+KarasuServicePredictProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("Predict")),
+			connect.WithClientOptions(opts...),
+		),
+		sweep: connect.NewClient[v1.SweepRequest, v1.SweepResponse](
+			httpClient,
+			baseURL+KarasuServiceSweepProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("Sweep")),
+			connect.WithClientOptions(opts...),
+		),
 		listPeers: connect.NewClient[v1.ListPeersRequest, v1.ListPeersResponse](
 			httpClient,
 			baseURL+KarasuServiceListPeersProcedure,
@@ -231,6 +252,8 @@ type karasuServiceClient struct {
 	listSearches      *connect.Client[v1.ListSearchesRequest, v1.ListSearchesResponse]
 	deleteSearch      *connect.Client[v1.DeleteSearchRequest, v1.DeleteSearchResponse]
 	recommend         *connect.Client[v1.RecommendRequest, v1.RecommendResponse]
+	predict           *connect.Client[v1.PredictRequest, v1.PredictResponse]
+	sweep             *connect.Client[v1.SweepRequest, v1.SweepResponse]
 	listPeers         *connect.Client[v1.ListPeersRequest, v1.ListPeersResponse]
 	listTopics        *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
 	previewShare      *connect.Client[v1.PreviewShareRequest, v1.PreviewShareResponse]
@@ -296,6 +319,16 @@ func (c *karasuServiceClient) Recommend(ctx context.Context, req *connect.Reques
 	return c.recommend.CallUnary(ctx, req)
 }
 
+// Predict calls karasu.v1.KarasuService.Predict.
+func (c *karasuServiceClient) Predict(ctx context.Context, req *connect.Request[v1.PredictRequest]) (*connect.Response[v1.PredictResponse], error) {
+	return c.predict.CallUnary(ctx, req)
+}
+
+// Sweep calls karasu.v1.KarasuService.Sweep.
+func (c *karasuServiceClient) Sweep(ctx context.Context, req *connect.Request[v1.SweepRequest]) (*connect.Response[v1.SweepResponse], error) {
+	return c.sweep.CallUnary(ctx, req)
+}
+
 // ListPeers calls karasu.v1.KarasuService.ListPeers.
 func (c *karasuServiceClient) ListPeers(ctx context.Context, req *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error) {
 	return c.listPeers.CallUnary(ctx, req)
@@ -340,6 +373,11 @@ type KarasuServiceHandler interface {
 	DeleteSearch(context.Context, *connect.Request[v1.DeleteSearchRequest]) (*connect.Response[v1.DeleteSearchResponse], error)
 	// Recommend answers at once from own runs and shared knowledge.
 	Recommend(context.Context, *connect.Request[v1.RecommendRequest]) (*connect.Response[v1.RecommendResponse], error)
+	// Predict says how long a job takes on one configuration.
+	Predict(context.Context, *connect.Request[v1.PredictRequest]) (*connect.Response[v1.PredictResponse], error)
+	// Sweep predicts a job on many configurations and says which of them is the
+	// cheapest that meets a deadline.
+	Sweep(context.Context, *connect.Request[v1.SweepRequest]) (*connect.Response[v1.SweepResponse], error)
 	// ListPeers lists the peers that the daemon knows.
 	ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error)
 	// ListTopics lists topics with what is known under each.
@@ -427,6 +465,18 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(karasuServiceMethods.ByName("Recommend")),
 		connect.WithHandlerOptions(opts...),
 	)
+	karasuServicePredictHandler := connect.NewUnaryHandler(
+		KarasuServicePredictProcedure,
+		svc.Predict,
+		connect.WithSchema(karasuServiceMethods.ByName("Predict")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceSweepHandler := connect.NewUnaryHandler(
+		KarasuServiceSweepProcedure,
+		svc.Sweep,
+		connect.WithSchema(karasuServiceMethods.ByName("Sweep")),
+		connect.WithHandlerOptions(opts...),
+	)
 	karasuServiceListPeersHandler := connect.NewUnaryHandler(
 		KarasuServiceListPeersProcedure,
 		svc.ListPeers,
@@ -471,6 +521,10 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 			karasuServiceDeleteSearchHandler.ServeHTTP(w, r)
 		case KarasuServiceRecommendProcedure:
 			karasuServiceRecommendHandler.ServeHTTP(w, r)
+		case KarasuServicePredictProcedure:
+			karasuServicePredictHandler.ServeHTTP(w, r)
+		case KarasuServiceSweepProcedure:
+			karasuServiceSweepHandler.ServeHTTP(w, r)
 		case KarasuServiceListPeersProcedure:
 			karasuServiceListPeersHandler.ServeHTTP(w, r)
 		case KarasuServiceListTopicsProcedure:
@@ -532,6 +586,14 @@ func (UnimplementedKarasuServiceHandler) DeleteSearch(context.Context, *connect.
 
 func (UnimplementedKarasuServiceHandler) Recommend(context.Context, *connect.Request[v1.RecommendRequest]) (*connect.Response[v1.RecommendResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.Recommend is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) Predict(context.Context, *connect.Request[v1.PredictRequest]) (*connect.Response[v1.PredictResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.Predict is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) Sweep(context.Context, *connect.Request[v1.SweepRequest]) (*connect.Response[v1.SweepResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.Sweep is not implemented"))
 }
 
 func (UnimplementedKarasuServiceHandler) ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error) {

@@ -1,0 +1,168 @@
+package advisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/model/runtime"
+	"github.com/karasu-project/karasu/optimizer/catalog"
+)
+
+// ErrNoModel means that nothing is known that a runtime could be predicted from.
+var ErrNoModel = errors.New("no runtimes can be predicted")
+
+// outlook is all that is known of the runtimes of one job. Not safe for concurrent
+// use.
+type outlook struct {
+	workload model.Workload
+	own      *ownFit
+	peers    []*peerModel
+	// tally is of what was predicted so far.
+	tally tally
+}
+
+// tally sums up what predictions rest on over machine types.
+type tally struct {
+	machines int
+	// own is the share of the own model, peers those of the peers' models.
+	own   float64
+	peers []float64
+	// problems say why a peer's model has no say.
+	problems []error
+	// contexts of the own history that were asked for, by index.
+	contexts map[int]bool
+}
+
+// outlook gathers the models for a job. The error wraps [ErrNoModel] where there is none.
+func (a *Advisor) outlook(ctx context.Context, w model.Workload, solo bool) (*outlook, error) {
+	own, err := a.ownFit(ctx, algorithm{w.Framework, w.Algorithm})
+	if err != nil {
+		return nil, err
+	}
+	o := &outlook{workload: w, own: own}
+	if !solo {
+		if o.peers, err = a.runtimeModels(w.Topic()); err != nil {
+			return nil, err
+		}
+	}
+	o.tally = tally{peers: make([]float64, len(o.peers)), problems: make([]error, len(o.peers)), contexts: map[int]bool{}}
+	usable := false
+	for i, m := range o.peers {
+		o.tally.problems[i] = m.err
+		usable = usable || m.err == nil
+	}
+	if len(own.histories) == 0 && !usable {
+		return nil, o.nothing(solo)
+	}
+	return o, nil
+}
+
+// nothing says why there is no prediction and what to do about it.
+func (o *outlook) nothing(solo bool) error {
+	known := fmt.Sprintf("%s/%s on %s", o.workload.Framework, o.workload.Algorithm, o.workload.Infrastructure)
+	runs := "import runs of it (karasu import csv FILE)"
+	switch {
+	case o.own.skipped.Total() > 0:
+		return fmt.Errorf("%w: none of your %s of %s/%s was completed on a machine type that the catalog knows; %s", ErrNoModel,
+			count(o.own.skipped.Total(), "run"), o.workload.Framework, o.workload.Algorithm, runs)
+	case solo:
+		return fmt.Errorf("%w: you have no runs of %s/%s; %s, or ask without --solo", ErrNoModel, o.workload.Framework, o.workload.Algorithm, runs)
+	case len(o.peers) > 0:
+		return fmt.Errorf("%w: you have no runs of %s/%s, and none of %s of %s can be used (%w); %s", ErrNoModel,
+			o.workload.Framework, o.workload.Algorithm, count(len(o.peers), "peer model"), known, o.peers[0].err, runs)
+	}
+	return fmt.Errorf("%w: you have no runs of %s/%s, and no peer shares a runtime model of %s; %s, or connect to peers that share models (karasu peers)",
+		ErrNoModel, o.workload.Framework, o.workload.Algorithm, known, runs)
+}
+
+// predictor predicts the job's runtimes on a machine type. Errors wrap
+// [model.ErrInvalid] where the job's description does not fit what is known.
+func (o *outlook) predictor(m catalog.MachineType) (predict.Predictor, error) {
+	c := predict.ContextOf(o.workload, m.Name, m.Resources)
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	var ensemble predict.Ensemble
+	own := o.own.find(c)
+	var runs []predict.Observation
+	if own >= 0 {
+		runs = o.own.histories[own].Runs
+		o.tally.contexts[own] = true
+	}
+	general, err := o.own.without(own)
+	if err != nil {
+		return nil, err
+	}
+	if general != nil {
+		ensemble.Members = append(ensemble.Members, &viewed{General: general})
+		if err := check(ensemble.Members[0], c); err != nil {
+			return nil, err
+		}
+	}
+	var members []int // of the peers' models
+	var last error
+	for i, p := range o.peers {
+		if p.general == nil {
+			continue
+		}
+		v := &viewed{General: p.general}
+		if err := check(v, c); err != nil {
+			o.tally.problems[i], last = err, err
+			continue
+		}
+		ensemble.Members, members = append(ensemble.Members, v), append(members, i)
+	}
+	if len(ensemble.Members) == 0 {
+		return nil, last
+	}
+	p, err := ensemble.Condition(c, runs)
+	if err != nil {
+		return nil, err
+	}
+	o.count(p.(*predict.EnsemblePredictor).Shares(), general != nil, members)
+	return p, nil
+}
+
+// count adds the shares of an ensemble's members.
+func (o *outlook) count(shares []float64, own bool, peers []int) {
+	o.tally.machines++
+	if own {
+		o.tally.own += shares[0]
+		shares = shares[1:]
+	}
+	for k, i := range peers {
+		o.tally.peers[i] += shares[k]
+	}
+}
+
+// check says whether a model can say something about a context at all.
+func check(g predict.General, c predict.Context) error {
+	_, err := g.Condition(c, nil)
+	return err
+}
+
+// viewed keeps what a model makes of a context, which does not depend on runs: an
+// ensemble asks for it again with every run.
+type viewed struct {
+	predict.General
+	context predict.Context
+	target  predict.Target
+}
+
+// Condition implements [predict.General].
+func (v *viewed) Condition(c predict.Context, runs []predict.Observation) (predict.Predictor, error) {
+	g, ok := v.General.(predict.Targeter)
+	if !ok {
+		return v.General.Condition(c, runs)
+	}
+	if v.target == nil || !v.context.Equal(c) {
+		t, err := g.Target(c)
+		if err != nil {
+			return nil, err
+		}
+		v.context, v.target = c, t
+	}
+	return v.target.Condition(runs)
+}
