@@ -9,21 +9,16 @@ import (
 	"github.com/karasu-project/karasu/model"
 )
 
-// Presets of [Options].
+// Names for [Options.Preset], beside those of [Presets].
 const (
-	// PresetScout is the public scout table: framework, algorithm, dataset,
-	// node_count, machine_type, runtime_s, completed, and optionally input_bytes
-	// (-1 is unknown), timestamp (UTC) and program (ignored). The infrastructure is
-	// aws-ec2. A run that is not completed is a timeout from 7200 s, where the
-	// measurement stopped runs, and failed below. The job is
-	// framework/algorithm/dataset.
+	// PresetScout is the public scout table.
 	PresetScout = "scout"
 	// PresetNone recognises no known table.
 	PresetNone = "none"
 )
 
-// scoutTimeout is where the scout measurements stopped a run, in seconds.
-const scoutTimeout = 7200
+// argumentPrefix begins the names of columns with arguments of the job.
+const argumentPrefix = "arg."
 
 // Column documents a column.
 type Column struct {
@@ -54,18 +49,25 @@ func Columns() []Column {
 			cols = append(cols, Column{resource + "_" + p, false, "utilisation of " + resource + ", a share from 0 to 1 or such as 85%"})
 		}
 	}
-	return cols
+	return append(cols, Column{argumentPrefix + "<name>", false, "an argument of the job, or what else describes its input, such as arg.iterations; empty is unknown"})
 }
 
 // plan says where the values of a row are.
 type plan struct {
-	// at has the position of each documented column that the file has.
-	at map[string]int
-	// completed is the position of the scout table's column; -1 if there is none.
-	completed int
-	defaults  map[string]string
-	preset    string
-	ignored   []string
+	// at has the position of each documented column that the file has, and of each
+	// column of the file by its own name.
+	at, raw map[string]int
+	// units are of documented columns.
+	units map[string]string
+	// arguments have the position of each argument's column.
+	arguments map[string]int
+	constants map[string]string
+	rules     []RowRule
+	// file is the file's name for constants; empty is unknown.
+	file string
+	// preset is the mapping's name.
+	preset  string
+	ignored []string
 }
 
 // newPlan matches a header with the documented columns.
@@ -74,67 +76,134 @@ func newPlan(header []string, opts Options) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[string]bool)
-	for _, c := range Columns() {
-		known[c.Name] = true
-	}
-	mapping, defaults, err := lowerKeys(opts.Map, opts.Defaults)
+	given, defaults, err := lowerKeys(opts.Map, opts.Defaults)
 	if err != nil {
 		return nil, err
 	}
-	for _, theirs := range slices.Sorted(maps.Keys(mapping)) {
-		switch ours := mapping[theirs]; {
-		case !known[ours]:
+	for _, theirs := range slices.Sorted(maps.Keys(given)) {
+		switch ours := given[theirs]; {
+		case !documented(ours):
 			return nil, fmt.Errorf("%w: there is no column %q to map %q to; the columns are %s", ErrOptions, ours, theirs, columnList())
 		case !slices.Contains(names, theirs):
 			return nil, fmt.Errorf("%w: there is no column %q to map to %s; the header is %s", ErrOptions, theirs, ours, headerText(names))
 		}
 	}
 	for name := range defaults {
-		if !known[name] {
+		if !documented(name) {
 			return nil, fmt.Errorf("%w: there is no column %q to give a value for; the columns are %s", ErrOptions, name, columnList())
 		}
 	}
-	p := &plan{at: make(map[string]int), completed: -1, defaults: defaults, preset: PresetNone}
-	switch opts.Preset {
-	case PresetNone:
-	case "", PresetScout:
-		if isScout(names) {
-			p.preset = PresetScout
-			p.scout(names, mapping)
-		} else if opts.Preset == PresetScout {
-			return nil, fmt.Errorf("%w: a scout table has the columns %s; the header is %s", ErrHeader, strings.Join(scoutColumns(), ", "), headerText(names))
-		}
-	default:
-		return nil, fmt.Errorf("%w: there is no preset %q; the presets are %s and %s", ErrOptions, opts.Preset, PresetScout, PresetNone)
+	m, err := choose(names, opts)
+	if err != nil {
+		return nil, err
 	}
-	if err := p.place(names, mapping, known); err != nil {
+	p := &plan{
+		at: make(map[string]int), raw: make(map[string]int), units: make(map[string]string), arguments: make(map[string]int),
+		constants: maps.Clone(m.Constants), rules: m.Rows, preset: m.Name,
+	}
+	if p.constants == nil {
+		p.constants = make(map[string]string)
+	}
+	maps.Copy(p.constants, defaults)
+	if strings.Contains(opts.Name, ".") {
+		p.file = stem(opts.Name)
+	}
+	if err := p.place(names, given, m); err != nil {
 		return nil, err
 	}
 	return p, p.complete(names)
 }
 
-// place finds the position of every column.
-func (p *plan) place(names []string, mapping map[string]string, known map[string]bool) error {
-	for i, name := range names {
-		ours, mapped := mapping[name]
-		switch {
-		case mapped:
-		case known[name]:
-			ours = name
-		case i == p.completed:
-			continue
-		default:
-			if name != "" {
-				p.ignored = append(p.ignored, name)
+// choose returns the mapping of a table: the one given, the preset named or
+// recognised, or one that says nothing.
+func choose(names []string, opts Options) (*Mapping, error) {
+	m := opts.Mapping
+	switch {
+	case m != nil && opts.Preset != "":
+		return nil, fmt.Errorf("%w: give a mapping or a preset", ErrOptions)
+	case m != nil:
+	case opts.Preset == PresetNone:
+		return &Mapping{Name: PresetNone}, nil
+	default:
+		presets := Presets()
+		i := slices.IndexFunc(presets, func(p *Mapping) bool {
+			return p.Name == opts.Preset || opts.Preset == "" && p.recognises(names)
+		})
+		if i < 0 && opts.Preset == "" {
+			return &Mapping{Name: PresetNone}, nil
+		}
+		if i < 0 {
+			known := []string{PresetNone}
+			for _, p := range presets {
+				known = append(known, p.Name)
 			}
-			continue
+			return nil, fmt.Errorf("%w: there is no preset %q; the presets are %s", ErrOptions, clip(opts.Preset), strings.Join(known, ", "))
 		}
-		if j, twice := p.at[ours]; twice {
-			return fmt.Errorf("%w: %q and %q are both %s; map one of them only", ErrHeader, clip(names[j]), clip(name), ours)
-		}
-		p.at[ours] = i
+		m = presets[i]
 	}
+	for _, n := range m.needs() {
+		if !slices.Contains(names, n) {
+			return nil, fmt.Errorf("%w: a %s table has the column %s; the header is %s", ErrHeader, m.Name, clip(n), headerText(names))
+		}
+	}
+	return m, nil
+}
+
+// place finds the position of every column. What the user gave goes before what the
+// mapping says, which goes before a column's own name.
+func (p *plan) place(names []string, given map[string]string, m *Mapping) error {
+	taken := slices.Collect(maps.Values(given))
+	asked := make(map[string]bool)
+	for _, r := range m.Rows {
+		for _, c := range r.conditions {
+			asked[c.column] = true
+		}
+	}
+	for i, name := range names {
+		p.raw[name] = i
+		var uses []string
+		for _, ours := range slices.Sorted(maps.Keys(m.Columns)) {
+			if from := m.Columns[ours]; from.Column == name && !slices.Contains(taken, ours) {
+				uses = append(uses, ours)
+				p.units[ours] = from.Unit
+			}
+		}
+		argument := false
+		for ours, theirs := range m.Arguments {
+			if theirs == name {
+				p.arguments[ours], argument = i, true
+			}
+		}
+		if ours, mapped := given[name]; mapped {
+			uses = []string{ours}
+		}
+		if len(uses) == 0 && documented(name) {
+			uses = []string{name}
+		}
+		if len(uses) == 0 && !argument && !asked[name] && name != "" && !slices.Contains(m.Ignored, name) {
+			p.ignored = append(p.ignored, name)
+		}
+		for _, ours := range uses {
+			if err := p.use(ours, i, names); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *plan) use(ours string, i int, names []string) error {
+	at, key := p.at, ours
+	if name, is := strings.CutPrefix(ours, argumentPrefix); is {
+		if _, err := model.ParseArgument(name, "0"); err != nil {
+			return fmt.Errorf("%w: column %q: %w", ErrHeader, clip(names[i]), err)
+		}
+		at, key = p.arguments, name
+	}
+	if j, twice := at[key]; twice && j != i {
+		return fmt.Errorf("%w: %q and %q are both %s; map one of them only", ErrHeader, clip(names[j]), clip(names[i]), ours)
+	}
+	at[key] = i
 	return nil
 }
 
@@ -143,9 +212,11 @@ func (p *plan) complete(names []string) error {
 	var missing []string
 	for _, c := range Columns() {
 		_, inFile := p.at[c.Name]
-		_, byDefault := p.defaults[c.Name]
-		derived := c.Name == "job" && p.preset == PresetScout
-		if c.Required && !inFile && !byDefault && !derived {
+		constant, is := p.constants[c.Name]
+		if slices.Contains(references(constant), "file") && p.file == "" {
+			is = false
+		}
+		if c.Required && !inFile && !is {
 			missing = append(missing, c.Name)
 		}
 	}
@@ -193,107 +264,4 @@ func columnList() string {
 		names[i] = c.Name
 	}
 	return headerText(names)
-}
-
-func scoutColumns() []string {
-	return []string{"framework", "algorithm", "dataset", "node_count", "machine_type", "runtime_s", "completed"}
-}
-
-// isScout says whether the header is the public scout table's.
-func isScout(names []string) bool {
-	for _, c := range scoutColumns() {
-		if !slices.Contains(names, c) {
-			return false
-		}
-	}
-	return !slices.Contains(names, "outcome")
-}
-
-// scout adds what the preset knows; what the user gave goes first.
-func (p *plan) scout(names []string, mapping map[string]string) {
-	p.completed = slices.Index(names, "completed")
-	taken := slices.Collect(maps.Values(mapping))
-	for theirs, ours := range map[string]string{"node_count": "nodes", "timestamp": "start"} {
-		if _, mapped := mapping[theirs]; !mapped && slices.Contains(names, theirs) &&
-			!slices.Contains(taken, ours) && !slices.Contains(names, ours) {
-			mapping[theirs] = ours
-		}
-	}
-	if _, given := p.defaults["infrastructure"]; !given {
-		p.defaults["infrastructure"] = "aws-ec2"
-	}
-}
-
-// get returns a value of a row, or the default of a column that the file lacks.
-func (p *plan) get(record []string, column string) string {
-	if i, has := p.at[column]; has {
-		return strings.TrimSpace(record[i])
-	}
-	return strings.TrimSpace(p.defaults[column])
-}
-
-// run reads a row. Errors are *model.FieldError with the column as the field.
-func (p *plan) run(record []string) (model.Run, error) {
-	get := func(column string) string { return p.get(record, column) }
-	r := model.Run{
-		Workload: model.Workload{
-			Infrastructure: get("infrastructure"), Framework: get("framework"), Algorithm: get("algorithm"),
-			Job: get("job"), Dataset: get("dataset"),
-		}.Normalize(),
-		Configuration: model.Configuration{MachineType: get("machine_type")},
-		Outcome:       model.OK,
-	}
-	var err error
-	if r.Workload.InputBytes, err = parseSize(get("input_bytes")); err != nil {
-		return r, field("input_bytes", err)
-	}
-	if r.Configuration.ScaleOut, err = parseCount(get("nodes")); err != nil {
-		return r, field("nodes", err)
-	}
-	if r.Start, err = parseTime(get("start")); err != nil {
-		return r, field("start", err)
-	}
-	if s := get("outcome"); s != "" {
-		if r.Outcome, err = parseOutcome(s); err != nil {
-			return r, field("outcome", err)
-		}
-	}
-	if r.RuntimeSeconds, err = parseSeconds(get("runtime_s")); err != nil {
-		return r, field("runtime_s", err)
-	}
-	if p.preset == PresetScout {
-		if err := p.finishScout(&r, record); err != nil {
-			return r, err
-		}
-	}
-	if r.Metrics, err = p.metrics(record); err != nil {
-		return r, err
-	}
-	if r.Workload.Job == "" {
-		return r, &model.FieldError{Field: "job", Problem: "is missing"}
-	}
-	if get("runtime_s") == "" && r.Outcome != model.Failed {
-		return r, &model.FieldError{Field: "runtime_s", Problem: "is missing: only a failed run may lack it"}
-	}
-	return r, r.Validate()
-}
-
-// finishScout derives outcome and job.
-func (p *plan) finishScout(r *model.Run, record []string) error {
-	switch s := strings.ToLower(strings.TrimSpace(record[p.completed])); s {
-	case "true":
-		r.Outcome = model.OK
-	case "false":
-		r.Outcome = model.Failed
-		if r.RuntimeSeconds >= scoutTimeout {
-			r.Outcome = model.Timeout
-		}
-	default:
-		return &model.FieldError{Field: "completed", Problem: fmt.Sprintf("must be True or False: %q", clip(s))}
-	}
-	if r.Workload.Job == "" {
-		w := r.Workload
-		r.Workload.Job = w.Framework + "/" + w.Algorithm + "/" + w.Dataset
-	}
-	return nil
 }

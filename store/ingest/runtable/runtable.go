@@ -1,10 +1,11 @@
-// Package runtable imports tables of runs: comma-separated values with a header,
-// one run a line. [Columns] documents the columns.
+// Package runtable imports tables of runs, one run a row: separated values with a
+// header, JSON lines, or Parquet. [Columns] documents the columns; a [Mapping] says
+// what other columns mean. Some public tables are recognised by their header
+// ([Presets]).
 //
 // Commas, semicolons or tabs separate, whichever the header holds; a byte order
 // mark, CRLF line ends, quoted separators and a missing last line end are fine.
-// Columns that this package does not know are ignored. The public scout table is
-// recognised by its header ([PresetScout]).
+// Columns that nothing knows are ignored.
 package runtable
 
 import (
@@ -16,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -52,9 +52,14 @@ type Options struct {
 	Map map[string]string
 	// Defaults give the value of documented columns that the file does not have.
 	Defaults map[string]string
-	// Preset is "" to recognise a known table by its header, [PresetScout], or
-	// [PresetNone] to recognise none.
+	// Mapping says what the columns mean; nil for the documented ones, or a preset.
+	Mapping *Mapping
+	// Preset is "" to recognise a known table by its header, the name of one of
+	// [Presets], or [PresetNone] to recognise none.
 	Preset string
+	// Format is "" to tell it from the first bytes, or [FormatCSV], [FormatJSON] or
+	// [FormatParquet].
+	Format string
 	// CheckMachine is asked about every machine type; its error is the problem
 	// that is reported. Nil accepts all.
 	CheckMachine func(infrastructure, machineType string) error
@@ -84,11 +89,19 @@ type Table struct {
 
 	ignored []string
 	preset  string
+	skipped []Skipped
+}
+
+// Skipped counts rows that a mapping leaves out for one reason.
+type Skipped struct {
+	Reason string
+	Rows   int
 }
 
 var _ ingest.Source = (*Table)(nil)
 
-// New returns a source that reads a table. It reads nothing yet.
+// New returns a source that reads a table. It reads nothing yet. Parquet is read best
+// from an [os.File]; from another reader it is copied to memory.
 func New(r io.Reader, opts Options) *Table { return &Table{r: r, opts: opts} }
 
 // Ignored returns the columns that were not used, once the table has been read.
@@ -96,6 +109,10 @@ func (t *Table) Ignored() []string { return t.ignored }
 
 // Preset returns the preset that was used or recognised, once the table has been read.
 func (t *Table) Preset() string { return t.preset }
+
+// Skipped returns the rows that the mapping left out, by reason in the order of their
+// first row, once the table has been read.
+func (t *Table) Skipped() []Skipped { return t.skipped }
 
 // Runs implements [ingest.Source]. Errors about the whole table name the file and
 // wrap [ErrHeader], [ErrEmpty], [ErrTooLarge], [ErrOptions] or the reader's error.
@@ -115,64 +132,79 @@ func (t *Table) name() string {
 }
 
 func (t *Table) read(ctx context.Context, yield func(model.Run, error) bool) error {
-	limited := &lineLimit{r: t.r}
-	text, comma, err := sniff(bufio.NewReaderSize(limited, sniffSize))
+	in, err := open(t.r, t.opts.Format)
 	if err != nil {
 		return err
 	}
-	in := csv.NewReader(text)
-	in.Comma, in.FieldsPerRecord, in.ReuseRecord, in.TrimLeadingSpace = comma, -1, true, true
-	limited.left = MaxLine
-	header, err := in.Read()
-	switch {
-	case errors.Is(err, io.EOF):
-		return ErrEmpty
-	case err != nil:
-		return readError(err)
-	}
-	header = slices.Clone(header)
-	plan, err := newPlan(header, t.opts)
+	p, err := t.plan(in)
 	if err != nil {
 		return err
 	}
-	t.ignored, t.preset = plan.ignored, plan.preset
-	for rows := 0; ; rows++ {
+	columns := len(in.header())
+	for n := 0; ; n++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		limited.left = MaxLine
-		record, err := in.Read()
-		var syntax *csv.ParseError
+		record, place, err := in.next()
+		var bad *rowError
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.As(err, &syntax) && !errors.Is(err, errLine):
-			if !yield(model.Run{}, t.problem(syntax.StartLine, "", syntaxText(syntax))) {
+		case n >= MaxRows:
+			return fmt.Errorf("%w: more than %d rows; split the file", ErrTooLarge, MaxRows)
+		case errors.As(err, &bad):
+			if !yield(model.Run{}, t.problem(bad.place, "", bad.text)) {
 				return nil
 			}
 			continue
 		case err != nil:
-			return readError(err)
-		case rows >= MaxRows:
-			return fmt.Errorf("%w: more than %d rows; split the file", ErrTooLarge, MaxRows)
-		case blank(record):
+			return err
+		}
+		if len(in.header()) > columns { // this row brought a column
+			if p, err = t.plan(in); err != nil {
+				return err
+			}
+			columns = len(in.header())
+		}
+		run, err := t.run(p, record, place)
+		var skip *skipError
+		if errors.As(err, &skip) {
+			t.skip(skip.reason)
 			continue
 		}
-		line, _ := in.FieldPos(0)
-		if !yield(t.run(plan, header, record, line)) {
+		if !yield(run, err) {
 			return nil
 		}
 	}
 }
 
-// run turns one line into a run.
-func (t *Table) run(p *plan, header, record []string, line int) (model.Run, error) {
-	switch {
-	case slices.Equal(header, record):
-		return model.Run{}, t.problem(line, "", "repeats the header: remove the line")
-	case len(record) != len(header):
-		return model.Run{}, t.problem(line, "", fmt.Sprintf("has %d fields, the header has %d: complete the line, and quote values that hold a separator", len(record), len(header)))
+// plan matches the columns, and tells a format that can leave some out which it needs.
+func (t *Table) plan(in rows) (*plan, error) {
+	p, err := newPlan(in.header(), t.opts)
+	if err != nil {
+		return nil, err
 	}
+	t.ignored, t.preset = p.ignored, p.preset
+	if choosy, is := in.(interface{ want(column int) }); is {
+		for _, i := range p.positions() {
+			choosy.want(i)
+		}
+	}
+	return p, nil
+}
+
+func (t *Table) skip(reason string) {
+	for i := range t.skipped {
+		if t.skipped[i].Reason == reason {
+			t.skipped[i].Rows++
+			return
+		}
+	}
+	t.skipped = append(t.skipped, Skipped{reason, 1})
+}
+
+// run turns one row into a run.
+func (t *Table) run(p *plan, record []string, place int) (model.Run, error) {
 	r, err := p.run(record)
 	if err == nil && t.opts.CheckMachine != nil {
 		if cerr := t.opts.CheckMachine(r.Workload.Infrastructure, r.Configuration.MachineType); cerr != nil {
@@ -180,23 +212,20 @@ func (t *Table) run(p *plan, header, record []string, line int) (model.Run, erro
 		}
 	}
 	var f *model.FieldError
+	var skip *skipError
 	switch {
 	case err == nil:
 		return r, nil
+	case errors.As(err, &skip):
+		return model.Run{}, skip
 	case errors.As(err, &f):
-		return model.Run{}, t.problem(line, f.Field, f.Problem)
+		return model.Run{}, t.problem(place, f.Field, f.Problem)
 	}
-	return model.Run{}, t.problem(line, "", err.Error())
+	return model.Run{}, t.problem(place, "", err.Error())
 }
 
 func (t *Table) problem(line int, field, text string) *ingest.Problem {
 	return &ingest.Problem{File: t.opts.Name, Line: line, Field: field, Text: text}
-}
-
-// blank says whether a line holds separators only, as spreadsheets write them
-// below a table.
-func blank(record []string) bool {
-	return !slices.ContainsFunc(record, func(s string) bool { return strings.TrimSpace(s) != "" })
 }
 
 func syntaxText(e *csv.ParseError) string {
@@ -225,6 +254,8 @@ func readError(err error) error {
 // sniffSize is what is looked at to tell the separator: more than a header has.
 const sniffSize = 64 << 10
 
+var utf8BOM = []byte{0xef, 0xbb, 0xbf}
+
 // sniff skips a byte order mark and tells the separator from the first line.
 func sniff(r *bufio.Reader) (io.Reader, rune, error) {
 	head, err := r.Peek(sniffSize)
@@ -236,9 +267,9 @@ func sniff(r *bufio.Reader) (io.Reader, rune, error) {
 			return nil, 0, fmt.Errorf("%w: the file is UTF-16 or UTF-32; save it as UTF-8", ErrHeader)
 		}
 	}
-	if bom := []byte{0xef, 0xbb, 0xbf}; bytes.HasPrefix(head, bom) {
-		head = head[len(bom):]
-		if _, err := r.Discard(len(bom)); err != nil {
+	if bytes.HasPrefix(head, utf8BOM) {
+		head = head[len(utf8BOM):]
+		if _, err := r.Discard(len(utf8BOM)); err != nil {
 			return nil, 0, readError(err)
 		}
 	}

@@ -138,7 +138,10 @@ func (p *plan) metrics(record []string) (model.Metrics, error) {
 		var values [3]float64
 		given := 0
 		for i, percentile := range []string{"_p10", "_p50", "_p90"} {
-			s := p.get(record, f.name+percentile)
+			s, err := p.number(record, f.name+percentile)
+			if err != nil {
+				return m, field(f.name+percentile, err)
+			}
 			if s == "" {
 				continue
 			}
