@@ -1,13 +1,14 @@
 package advisor
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/runtime"
-	"github.com/karasu-project/karasu/model/runtime/bellamy"
 	"github.com/karasu-project/karasu/model/runtime/structured"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/commons"
@@ -33,7 +34,8 @@ type peerModels struct {
 	known map[commons.ID]*peerModel
 }
 
-// runtimeModels returns the models that peers share of a topic, by author and key.
+// runtimeModels returns the models that peers share of a topic, by author: one each,
+// that of the default family where there are several.
 func (a *Advisor) runtimeModels(topic model.Topic) ([]*peerModel, error) {
 	a.peerModels.mu.Lock()
 	defer a.peerModels.mu.Unlock()
@@ -52,12 +54,25 @@ func (a *Advisor) runtimeModels(topic model.Topic) ([]*peerModel, error) {
 			m = a.decodeRuntime(r)
 		}
 		known[e.ID] = m
-		if m != nil && len(out) < maxPeerModels {
+		if m != nil {
 			out = append(out, m)
 		}
 	}
 	a.peerModels.known = known
-	return out, nil
+	rank := func(m *peerModel) int {
+		switch {
+		case m.err != nil:
+			return 2
+		case m.weights.Family != structured.Family:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(x, y *peerModel) int {
+		return cmp.Or(strings.Compare(x.author, y.author), cmp.Compare(rank(x), rank(y)))
+	})
+	out = slices.CompactFunc(out, func(x, y *peerModel) bool { return x.author == y.author })
+	return out[:min(len(out), maxPeerModels)], nil
 }
 
 // decodeRuntime returns nil for a record that is no runtime model of a peer.
@@ -66,29 +81,8 @@ func (a *Advisor) decodeRuntime(r *commons.Record) *peerModel {
 		return nil
 	}
 	m := &peerModel{organisation: r.Organisation, author: r.Author.String()}
-	if m.weights, m.err = decodeWeights(r); m.err == nil {
-		m.general, m.err = generalOf(m.weights)
+	if m.weights, m.err = commons.DecodeRuntimeModel(r); m.err == nil {
+		m.general, m.err = commons.GeneralOf(m.weights)
 	}
 	return m
 }
-
-// generalOf turns weights into a general model by their family.
-func generalOf(w *predict.Weights) (predict.General, error) {
-	switch w.Family {
-	case structured.Family:
-		g, err := structured.FromWeights(w, structured.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return g, nil
-	case bellamy.Family:
-		g, err := bellamy.FromWeights(w, bellamy.PartialUnfreeze)
-		if err != nil {
-			return nil, err
-		}
-		return g, nil
-	}
-	return nil, fmt.Errorf("%w: this version does not know the family %.40q", predict.ErrWeights, w.Family)
-}
-
-func decodeWeights(*commons.Record) (*predict.Weights, error) { return nil, predict.ErrWeights }
