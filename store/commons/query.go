@@ -102,6 +102,11 @@ func (d *DB) ByTopic(topic model.Topic) ([]*Record, error) {
 // All returns the usable records of the topics that match, by topic, author and
 // key. A nil match takes every topic.
 func (d *DB) All(match func(model.Topic) bool) ([]*Record, error) {
+	return d.all(match, func(*meta) bool { return true })
+}
+
+// all is [DB.All] of what is wanted.
+func (d *DB) all(match func(model.Topic) bool, want func(*meta) bool) ([]*Record, error) {
 	// The lock is held until the snapshot is taken, so that what the index names
 	// is in the snapshot.
 	d.mu.RLock()
@@ -115,7 +120,7 @@ func (d *DB) All(match func(model.Topic) bool) ([]*Record, error) {
 	defer unlock()
 	var out []*Record
 	err := d.kv.View(func(t *kv.Txn) error {
-		metas := d.current(match, usable)
+		metas := slices.DeleteFunc(d.current(match, usable), func(m *meta) bool { return !want(m) })
 		unlock()
 		out = make([]*Record, 0, len(metas))
 		for _, m := range metas {

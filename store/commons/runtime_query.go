@@ -1,0 +1,130 @@
+package commons
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/model/runtime"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+)
+
+// ErrManyModels says that a model was left out since there are enough others.
+var ErrManyModels = errors.New("enough other models")
+
+const (
+	// MaxRuntimeModels bounds the models of one answer: making one takes tens of
+	// milliseconds and at most 2 MB.
+	MaxRuntimeModels = 32
+	// maxBuilt bounds the models that are kept ready.
+	maxBuilt = 2 * MaxRuntimeModels
+)
+
+// RuntimeModel is a general model that somebody shares, and where it comes from.
+type RuntimeModel struct {
+	ID     ID
+	Topic  model.Topic
+	Author peer.ID
+	// Organisation is the display name that the author claims.
+	Organisation string
+	// Weights may be nil where Err says why.
+	Weights *predict.Weights
+	// General is nil where Err says why the model cannot be used.
+	General predict.General
+	Err     error
+}
+
+// RuntimeModels answers which general models are shared. It keeps those that it made,
+// since that takes longer than to use one. It is safe for concurrent use.
+type RuntimeModels struct {
+	db *DB
+
+	mu    sync.Mutex
+	built map[ID]*RuntimeModel
+}
+
+// NewRuntimeModels reads from a database.
+func NewRuntimeModels(db *DB) *RuntimeModels {
+	return &RuntimeModels{db: db, built: make(map[ID]*RuntimeModel)}
+}
+
+// For returns the models of a topic's algorithm that others than self share: those of
+// the topic itself first, then those of the same framework and algorithm on other
+// infrastructures, whose levels need not be alike. Of each author one counts, so that
+// none has two voices: of the topic itself before others, of the family that this
+// version prefers. What cannot be used is returned apart, with the reason. Both are in
+// an order that depends on nothing but the records.
+func (q *RuntimeModels) For(topic model.Topic, self peer.ID) (usable, skipped []RuntimeModel, err error) {
+	records, err := q.db.all(func(t model.Topic) bool {
+		return t.Framework == topic.Framework && t.Algorithm == topic.Algorithm
+	}, func(m *meta) bool {
+		return m.kind == karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL && m.author != self
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.SortStableFunc(records, func(a, b *Record) int {
+		return cmp.Or(cmp.Compare(elsewhere(a, topic), elsewhere(b, topic)), cmp.Compare(a.Author, b.Author), cmp.Compare(preference(a), preference(b)))
+	})
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.built) > maxBuilt {
+		clear(q.built)
+	}
+	heard := make(map[peer.ID]bool)
+	for _, r := range records {
+		if heard[r.Author] {
+			continue
+		}
+		if len(usable) == MaxRuntimeModels {
+			skipped = append(skipped, RuntimeModel{
+				ID: r.ID, Topic: r.Topic, Author: r.Author, Organisation: r.Organisation,
+				Err: fmt.Errorf("%w: at most %d count", ErrManyModels, MaxRuntimeModels),
+			})
+			continue
+		}
+		m := q.built[r.ID]
+		if m == nil {
+			m = build(r)
+			q.built[r.ID] = m
+		}
+		if m.Err != nil {
+			skipped = append(skipped, *m)
+			continue
+		}
+		heard[r.Author] = true
+		usable = append(usable, *m)
+	}
+	return usable, skipped, nil
+}
+
+func build(r *Record) *RuntimeModel {
+	m := &RuntimeModel{ID: r.ID, Topic: r.Topic, Author: r.Author, Organisation: r.Organisation}
+	if m.Weights, m.Err = DecodeRuntimeModel(r); m.Err == nil {
+		m.General, m.Err = GeneralOf(m.Weights)
+	}
+	return m
+}
+
+// elsewhere is 0 for a record of the topic and 1 for one of another.
+func elsewhere(r *Record, topic model.Topic) int {
+	if r.Topic == topic {
+		return 0
+	}
+	return 1
+}
+
+// preference orders an author's records: by family, unknown ones last.
+func preference(r *Record) int {
+	for i, f := range runtimeFamilies {
+		if r.Key == RuntimeKey(f.name) {
+			return i
+		}
+	}
+	return len(runtimeFamilies)
+}
