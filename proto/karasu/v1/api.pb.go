@@ -235,8 +235,10 @@ type Run struct {
 	// Milliseconds since 1970 UTC; 0 is unknown.
 	StartUnixMillis float64          `protobuf:"fixed64,6,opt,name=start_unix_millis,json=startUnixMillis,proto3" json:"start_unix_millis,omitempty"`
 	Metrics         *ResourceMetrics `protobuf:"bytes,7,opt,name=metrics,proto3" json:"metrics,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Of a run that was read from a framework's records: which application. Private.
+	Origin        string `protobuf:"bytes,8,opt,name=origin,proto3" json:"origin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Run) Reset() {
@@ -318,6 +320,13 @@ func (x *Run) GetMetrics() *ResourceMetrics {
 	return nil
 }
 
+func (x *Run) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
 type StatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -373,8 +382,12 @@ type StatusResponse struct {
 	// last and are not connected.
 	BootstrapPeers            uint32 `protobuf:"varint,12,opt,name=bootstrap_peers,json=bootstrapPeers,proto3" json:"bootstrap_peers,omitempty"`
 	UnreachableBootstrapPeers uint32 `protobuf:"varint,13,opt,name=unreachable_bootstrap_peers,json=unreachableBootstrapPeers,proto3" json:"unreachable_bootstrap_peers,omitempty"`
-	unknownFields             protoimpl.UnknownFields
-	sizeCache                 protoimpl.SizeCache
+	// Executions that are stored, and how many of them are no runs.
+	Executions          uint32           `protobuf:"varint,14,opt,name=executions,proto3" json:"executions,omitempty"`
+	UnmatchedExecutions uint32           `protobuf:"varint,15,opt,name=unmatched_executions,json=unmatchedExecutions,proto3" json:"unmatched_executions,omitempty"`
+	Watched             []*WatchedFolder `protobuf:"bytes,16,rep,name=watched,proto3" json:"watched,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
@@ -498,6 +511,27 @@ func (x *StatusResponse) GetUnreachableBootstrapPeers() uint32 {
 	return 0
 }
 
+func (x *StatusResponse) GetExecutions() uint32 {
+	if x != nil {
+		return x.Executions
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetUnmatchedExecutions() uint32 {
+	if x != nil {
+		return x.UnmatchedExecutions
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetWatched() []*WatchedFolder {
+	if x != nil {
+		return x.Watched
+	}
+	return nil
+}
+
 type ImportRunsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
@@ -600,7 +634,9 @@ type ListRunsRequest struct {
 	// Empty lists all.
 	Job string `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	// At most so many, the latest of them; 0 is all.
-	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// If set, the run with this ID or these first digits of it, at least 8.
+	Id            string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -647,6 +683,13 @@ func (x *ListRunsRequest) GetLimit() uint32 {
 		return x.Limit
 	}
 	return 0
+}
+
+func (x *ListRunsRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
 }
 
 type ListRunsResponse struct {
@@ -2929,7 +2972,7 @@ var File_karasu_v1_api_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
-	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
+	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
 	"\bWorkload\x12&\n" +
 	"\x0einfrastructure\x18\x01 \x01(\tR\x0einfrastructure\x12\x1c\n" +
 	"\tframework\x18\x02 \x01(\tR\tframework\x12\x1c\n" +
@@ -2941,7 +2984,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\targuments\x18\a \x03(\v2\x13.karasu.v1.ArgumentR\targuments\"O\n" +
 	"\rConfiguration\x12!\n" +
 	"\fmachine_type\x18\x01 \x01(\tR\vmachineType\x12\x1b\n" +
-	"\tscale_out\x18\x02 \x01(\rR\bscaleOut\"\xbf\x02\n" +
+	"\tscale_out\x18\x02 \x01(\rR\bscaleOut\"\xd7\x02\n" +
 	"\x03Run\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
 	"\bworkload\x18\x02 \x01(\v2\x13.karasu.v1.WorkloadR\bworkload\x12>\n" +
@@ -2949,8 +2992,9 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x0fruntime_seconds\x18\x04 \x01(\x01R\x0eruntimeSeconds\x12,\n" +
 	"\aoutcome\x18\x05 \x01(\x0e2\x12.karasu.v1.OutcomeR\aoutcome\x12*\n" +
 	"\x11start_unix_millis\x18\x06 \x01(\x01R\x0fstartUnixMillis\x124\n" +
-	"\ametrics\x18\a \x01(\v2\x1a.karasu.v1.ResourceMetricsR\ametrics\"\x0f\n" +
-	"\rStatusRequest\"\xc5\x03\n" +
+	"\ametrics\x18\a \x01(\v2\x1a.karasu.v1.ResourceMetricsR\ametrics\x12\x16\n" +
+	"\x06origin\x18\b \x01(\tR\x06origin\"\x0f\n" +
+	"\rStatusRequest\"\xcc\x04\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\"\n" +
 	"\forganisation\x18\x02 \x01(\tR\forganisation\x12\x17\n" +
@@ -2966,15 +3010,21 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	" \x01(\rR\x05peers\x12%\n" +
 	"\x0euptime_seconds\x18\v \x01(\x01R\ruptimeSeconds\x12'\n" +
 	"\x0fbootstrap_peers\x18\f \x01(\rR\x0ebootstrapPeers\x12>\n" +
-	"\x1bunreachable_bootstrap_peers\x18\r \x01(\rR\x19unreachableBootstrapPeers\"7\n" +
+	"\x1bunreachable_bootstrap_peers\x18\r \x01(\rR\x19unreachableBootstrapPeers\x12\x1e\n" +
+	"\n" +
+	"executions\x18\x0e \x01(\rR\n" +
+	"executions\x121\n" +
+	"\x14unmatched_executions\x18\x0f \x01(\rR\x13unmatchedExecutions\x122\n" +
+	"\awatched\x18\x10 \x03(\v2\x18.karasu.v1.WatchedFolderR\awatched\"7\n" +
 	"\x11ImportRunsRequest\x12\"\n" +
 	"\x04runs\x18\x01 \x03(\v2\x0e.karasu.v1.RunR\x04runs\"N\n" +
 	"\x12ImportRunsResponse\x12\x1a\n" +
 	"\bimported\x18\x01 \x01(\rR\bimported\x12\x1c\n" +
-	"\tunchanged\x18\x02 \x01(\rR\tunchanged\"9\n" +
+	"\tunchanged\x18\x02 \x01(\rR\tunchanged\"I\n" +
 	"\x0fListRunsRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\"k\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\"k\n" +
 	"\x10ListRunsResponse\x12\"\n" +
 	"\x04runs\x18\x01 \x03(\v2\x0e.karasu.v1.RunR\x04runs\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12\x1d\n" +
@@ -3171,15 +3221,20 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"OUTCOME_OK\x10\x01\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x02\x12\x13\n" +
-	"\x0fOUTCOME_TIMEOUT\x10\x032\xa0\n" +
-	"\n" +
+	"\x0fOUTCOME_TIMEOUT\x10\x032\xcb\r\n" +
 	"\rKarasuService\x12?\n" +
 	"\x06Status\x12\x18.karasu.v1.StatusRequest\x1a\x19.karasu.v1.StatusResponse\"\x00\x12K\n" +
 	"\n" +
 	"ImportRuns\x12\x1c.karasu.v1.ImportRunsRequest\x1a\x1d.karasu.v1.ImportRunsResponse\"\x00\x12E\n" +
 	"\bListRuns\x12\x1a.karasu.v1.ListRunsRequest\x1a\x1b.karasu.v1.ListRunsResponse\"\x00\x12K\n" +
 	"\n" +
-	"DeleteRuns\x12\x1c.karasu.v1.DeleteRunsRequest\x1a\x1d.karasu.v1.DeleteRunsResponse\"\x00\x12N\n" +
+	"DeleteRuns\x12\x1c.karasu.v1.DeleteRunsRequest\x1a\x1d.karasu.v1.DeleteRunsResponse\"\x00\x12]\n" +
+	"\x10ImportExecutions\x12\".karasu.v1.ImportExecutionsRequest\x1a#.karasu.v1.ImportExecutionsResponse\"\x00\x12Q\n" +
+	"\fGetExecution\x12\x1e.karasu.v1.GetExecutionRequest\x1a\x1f.karasu.v1.GetExecutionResponse\"\x00\x12T\n" +
+	"\rListWorkloads\x12\x1f.karasu.v1.ListWorkloadsRequest\x1a .karasu.v1.ListWorkloadsResponse\"\x00\x12K\n" +
+	"\n" +
+	"ApplyRules\x12\x1c.karasu.v1.ApplyRulesRequest\x1a\x1d.karasu.v1.ApplyRulesResponse\"\x00\x12T\n" +
+	"\rAttachMetrics\x12\x1f.karasu.v1.AttachMetricsRequest\x1a .karasu.v1.AttachMetricsResponse\"\x00\x12N\n" +
 	"\vStartSearch\x12\x1d.karasu.v1.StartSearchRequest\x1a\x1e.karasu.v1.StartSearchResponse\"\x00\x12`\n" +
 	"\x11NextConfiguration\x12#.karasu.v1.NextConfigurationRequest\x1a$.karasu.v1.NextConfigurationResponse\"\x00\x12H\n" +
 	"\tReportRun\x12\x1b.karasu.v1.ReportRunRequest\x1a\x1c.karasu.v1.ReportRunResponse\"\x00\x12K\n" +
@@ -3257,13 +3312,24 @@ var file_karasu_v1_api_proto_goTypes = []any{
 	(*PreviewShareResponse)(nil),      // 43: karasu.v1.PreviewShareResponse
 	(*Argument)(nil),                  // 44: karasu.v1.Argument
 	(*ResourceMetrics)(nil),           // 45: karasu.v1.ResourceMetrics
-	(*Record)(nil),                    // 46: karasu.v1.Record
-	(*RunSummary)(nil),                // 47: karasu.v1.RunSummary
-	(*SupportModel)(nil),              // 48: karasu.v1.SupportModel
-	(*PredictRequest)(nil),            // 49: karasu.v1.PredictRequest
-	(*SweepRequest)(nil),              // 50: karasu.v1.SweepRequest
-	(*PredictResponse)(nil),           // 51: karasu.v1.PredictResponse
-	(*SweepResponse)(nil),             // 52: karasu.v1.SweepResponse
+	(*WatchedFolder)(nil),             // 46: karasu.v1.WatchedFolder
+	(*Record)(nil),                    // 47: karasu.v1.Record
+	(*RunSummary)(nil),                // 48: karasu.v1.RunSummary
+	(*SupportModel)(nil),              // 49: karasu.v1.SupportModel
+	(*ImportExecutionsRequest)(nil),   // 50: karasu.v1.ImportExecutionsRequest
+	(*GetExecutionRequest)(nil),       // 51: karasu.v1.GetExecutionRequest
+	(*ListWorkloadsRequest)(nil),      // 52: karasu.v1.ListWorkloadsRequest
+	(*ApplyRulesRequest)(nil),         // 53: karasu.v1.ApplyRulesRequest
+	(*AttachMetricsRequest)(nil),      // 54: karasu.v1.AttachMetricsRequest
+	(*PredictRequest)(nil),            // 55: karasu.v1.PredictRequest
+	(*SweepRequest)(nil),              // 56: karasu.v1.SweepRequest
+	(*ImportExecutionsResponse)(nil),  // 57: karasu.v1.ImportExecutionsResponse
+	(*GetExecutionResponse)(nil),      // 58: karasu.v1.GetExecutionResponse
+	(*ListWorkloadsResponse)(nil),     // 59: karasu.v1.ListWorkloadsResponse
+	(*ApplyRulesResponse)(nil),        // 60: karasu.v1.ApplyRulesResponse
+	(*AttachMetricsResponse)(nil),     // 61: karasu.v1.AttachMetricsResponse
+	(*PredictResponse)(nil),           // 62: karasu.v1.PredictResponse
+	(*SweepResponse)(nil),             // 63: karasu.v1.SweepResponse
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
 	44, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
@@ -3271,85 +3337,96 @@ var file_karasu_v1_api_proto_depIdxs = []int32{
 	2,  // 2: karasu.v1.Run.configuration:type_name -> karasu.v1.Configuration
 	0,  // 3: karasu.v1.Run.outcome:type_name -> karasu.v1.Outcome
 	45, // 4: karasu.v1.Run.metrics:type_name -> karasu.v1.ResourceMetrics
-	3,  // 5: karasu.v1.ImportRunsRequest.runs:type_name -> karasu.v1.Run
-	3,  // 6: karasu.v1.ListRunsResponse.runs:type_name -> karasu.v1.Run
-	1,  // 7: karasu.v1.SearchSettings.workload:type_name -> karasu.v1.Workload
-	2,  // 8: karasu.v1.SearchSettings.configurations:type_name -> karasu.v1.Configuration
-	2,  // 9: karasu.v1.Prediction.configuration:type_name -> karasu.v1.Configuration
-	13, // 10: karasu.v1.Suggestion.prediction:type_name -> karasu.v1.Prediction
-	14, // 11: karasu.v1.Suggestion.weights:type_name -> karasu.v1.Weight
-	13, // 12: karasu.v1.Suggestion.runner_up:type_name -> karasu.v1.Prediction
-	13, // 13: karasu.v1.Suggestion.without_others:type_name -> karasu.v1.Prediction
-	3,  // 14: karasu.v1.SearchStep.run:type_name -> karasu.v1.Run
-	12, // 15: karasu.v1.SearchState.settings:type_name -> karasu.v1.SearchSettings
-	16, // 16: karasu.v1.SearchState.steps:type_name -> karasu.v1.SearchStep
-	13, // 17: karasu.v1.SearchState.incumbent:type_name -> karasu.v1.Prediction
-	14, // 18: karasu.v1.SearchState.weights:type_name -> karasu.v1.Weight
-	15, // 19: karasu.v1.SearchState.next:type_name -> karasu.v1.Suggestion
-	16, // 20: karasu.v1.SearchState.front:type_name -> karasu.v1.SearchStep
-	2,  // 21: karasu.v1.SearchState.claims:type_name -> karasu.v1.Configuration
-	12, // 22: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
-	17, // 23: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
-	15, // 24: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
-	2,  // 25: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
-	0,  // 26: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
-	17, // 27: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
-	13, // 28: karasu.v1.ReportRunResponse.expected:type_name -> karasu.v1.Prediction
-	17, // 29: karasu.v1.UndoReportResponse.state:type_name -> karasu.v1.SearchState
-	3,  // 30: karasu.v1.UndoReportResponse.run:type_name -> karasu.v1.Run
-	17, // 31: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
-	17, // 32: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
-	12, // 33: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
-	2,  // 34: karasu.v1.RecommendRequest.current:type_name -> karasu.v1.Configuration
-	13, // 35: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
-	14, // 36: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
-	13, // 37: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
-	35, // 38: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
-	38, // 39: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
-	46, // 40: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
-	47, // 41: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
-	48, // 42: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
-	41, // 43: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	42, // 44: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	4,  // 45: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 46: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 47: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	10, // 48: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
-	18, // 49: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	20, // 50: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	22, // 51: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	24, // 52: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
-	26, // 53: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	28, // 54: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	30, // 55: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	32, // 56: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	49, // 57: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
-	50, // 58: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
-	34, // 59: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	37, // 60: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	40, // 61: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	5,  // 62: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 63: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 64: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 65: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	19, // 66: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 67: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 68: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 69: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 70: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 71: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 72: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 73: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	51, // 74: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
-	52, // 75: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
-	36, // 76: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	39, // 77: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	43, // 78: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	62, // [62:79] is the sub-list for method output_type
-	45, // [45:62] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	46, // 5: karasu.v1.StatusResponse.watched:type_name -> karasu.v1.WatchedFolder
+	3,  // 6: karasu.v1.ImportRunsRequest.runs:type_name -> karasu.v1.Run
+	3,  // 7: karasu.v1.ListRunsResponse.runs:type_name -> karasu.v1.Run
+	1,  // 8: karasu.v1.SearchSettings.workload:type_name -> karasu.v1.Workload
+	2,  // 9: karasu.v1.SearchSettings.configurations:type_name -> karasu.v1.Configuration
+	2,  // 10: karasu.v1.Prediction.configuration:type_name -> karasu.v1.Configuration
+	13, // 11: karasu.v1.Suggestion.prediction:type_name -> karasu.v1.Prediction
+	14, // 12: karasu.v1.Suggestion.weights:type_name -> karasu.v1.Weight
+	13, // 13: karasu.v1.Suggestion.runner_up:type_name -> karasu.v1.Prediction
+	13, // 14: karasu.v1.Suggestion.without_others:type_name -> karasu.v1.Prediction
+	3,  // 15: karasu.v1.SearchStep.run:type_name -> karasu.v1.Run
+	12, // 16: karasu.v1.SearchState.settings:type_name -> karasu.v1.SearchSettings
+	16, // 17: karasu.v1.SearchState.steps:type_name -> karasu.v1.SearchStep
+	13, // 18: karasu.v1.SearchState.incumbent:type_name -> karasu.v1.Prediction
+	14, // 19: karasu.v1.SearchState.weights:type_name -> karasu.v1.Weight
+	15, // 20: karasu.v1.SearchState.next:type_name -> karasu.v1.Suggestion
+	16, // 21: karasu.v1.SearchState.front:type_name -> karasu.v1.SearchStep
+	2,  // 22: karasu.v1.SearchState.claims:type_name -> karasu.v1.Configuration
+	12, // 23: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
+	17, // 24: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
+	15, // 25: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
+	2,  // 26: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
+	0,  // 27: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
+	17, // 28: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
+	13, // 29: karasu.v1.ReportRunResponse.expected:type_name -> karasu.v1.Prediction
+	17, // 30: karasu.v1.UndoReportResponse.state:type_name -> karasu.v1.SearchState
+	3,  // 31: karasu.v1.UndoReportResponse.run:type_name -> karasu.v1.Run
+	17, // 32: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
+	17, // 33: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
+	12, // 34: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
+	2,  // 35: karasu.v1.RecommendRequest.current:type_name -> karasu.v1.Configuration
+	13, // 36: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
+	14, // 37: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
+	13, // 38: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
+	35, // 39: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
+	38, // 40: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
+	47, // 41: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
+	48, // 42: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
+	49, // 43: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
+	41, // 44: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	42, // 45: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	4,  // 46: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,  // 47: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,  // 48: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	10, // 49: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
+	50, // 50: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
+	51, // 51: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
+	52, // 52: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
+	53, // 53: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
+	54, // 54: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
+	18, // 55: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	20, // 56: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	22, // 57: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	24, // 58: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
+	26, // 59: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	28, // 60: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	30, // 61: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	32, // 62: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	55, // 63: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
+	56, // 64: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
+	34, // 65: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	37, // 66: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	40, // 67: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	5,  // 68: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 69: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 70: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 71: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	57, // 72: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
+	58, // 73: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
+	59, // 74: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
+	60, // 75: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
+	61, // 76: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
+	19, // 77: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 78: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 79: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 80: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 81: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 82: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 83: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 84: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	62, // 85: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
+	63, // 86: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
+	36, // 87: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	39, // 88: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	43, // 89: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	68, // [68:90] is the sub-list for method output_type
+	46, // [46:68] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }
@@ -3357,6 +3434,7 @@ func file_karasu_v1_api_proto_init() {
 	if File_karasu_v1_api_proto != nil {
 		return
 	}
+	file_karasu_v1_execution_proto_init()
 	file_karasu_v1_predict_proto_init()
 	file_karasu_v1_record_proto_init()
 	file_karasu_v1_runtime_proto_init()

@@ -45,6 +45,21 @@ const (
 	// KarasuServiceDeleteRunsProcedure is the fully-qualified name of the KarasuService's DeleteRuns
 	// RPC.
 	KarasuServiceDeleteRunsProcedure = "/karasu.v1.KarasuService/DeleteRuns"
+	// KarasuServiceImportExecutionsProcedure is the fully-qualified name of the KarasuService's
+	// ImportExecutions RPC.
+	KarasuServiceImportExecutionsProcedure = "/karasu.v1.KarasuService/ImportExecutions"
+	// KarasuServiceGetExecutionProcedure is the fully-qualified name of the KarasuService's
+	// GetExecution RPC.
+	KarasuServiceGetExecutionProcedure = "/karasu.v1.KarasuService/GetExecution"
+	// KarasuServiceListWorkloadsProcedure is the fully-qualified name of the KarasuService's
+	// ListWorkloads RPC.
+	KarasuServiceListWorkloadsProcedure = "/karasu.v1.KarasuService/ListWorkloads"
+	// KarasuServiceApplyRulesProcedure is the fully-qualified name of the KarasuService's ApplyRules
+	// RPC.
+	KarasuServiceApplyRulesProcedure = "/karasu.v1.KarasuService/ApplyRules"
+	// KarasuServiceAttachMetricsProcedure is the fully-qualified name of the KarasuService's
+	// AttachMetrics RPC.
+	KarasuServiceAttachMetricsProcedure = "/karasu.v1.KarasuService/AttachMetrics"
 	// KarasuServiceStartSearchProcedure is the fully-qualified name of the KarasuService's StartSearch
 	// RPC.
 	KarasuServiceStartSearchProcedure = "/karasu.v1.KarasuService/StartSearch"
@@ -92,6 +107,17 @@ type KarasuServiceClient interface {
 	// DeleteRuns deletes stored runs, also from the searches that hold them. What is
 	// shared follows.
 	DeleteRuns(context.Context, *connect.Request[v1.DeleteRunsRequest]) (*connect.Response[v1.DeleteRunsResponse], error)
+	// ImportExecutions stores executions, each beside the run that rules make of it. One
+	// that is stored already is updated where its record is more complete.
+	ImportExecutions(context.Context, *connect.Request[v1.ImportExecutionsRequest]) (*connect.Response[v1.ImportExecutionsResponse], error)
+	// GetExecution returns what a run's source told.
+	GetExecution(context.Context, *connect.Request[v1.GetExecutionRequest]) (*connect.Response[v1.GetExecutionResponse], error)
+	// ListWorkloads counts runs by workload, or groups the executions that are no runs.
+	ListWorkloads(context.Context, *connect.Request[v1.ListWorkloadsRequest]) (*connect.Response[v1.ListWorkloadsResponse], error)
+	// ApplyRules reads the rules of config.toml anew and names all executions by them.
+	ApplyRules(context.Context, *connect.Request[v1.ApplyRulesRequest]) (*connect.Response[v1.ApplyRulesResponse], error)
+	// AttachMetrics adds utilisation to stored runs.
+	AttachMetrics(context.Context, *connect.Request[v1.AttachMetricsRequest]) (*connect.Response[v1.AttachMetricsResponse], error)
 	// StartSearch begins a search for a job's configuration.
 	StartSearch(context.Context, *connect.Request[v1.StartSearchRequest]) (*connect.Response[v1.StartSearchResponse], error)
 	// NextConfiguration says which configuration to try next, and why.
@@ -155,6 +181,36 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			httpClient,
 			baseURL+KarasuServiceDeleteRunsProcedure,
 			connect.WithSchema(karasuServiceMethods.ByName("DeleteRuns")),
+			connect.WithClientOptions(opts...),
+		),
+		importExecutions: connect.NewClient[v1.ImportExecutionsRequest, v1.ImportExecutionsResponse](
+			httpClient,
+			baseURL+KarasuServiceImportExecutionsProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ImportExecutions")),
+			connect.WithClientOptions(opts...),
+		),
+		getExecution: connect.NewClient[v1.GetExecutionRequest, v1.GetExecutionResponse](
+			httpClient,
+			baseURL+KarasuServiceGetExecutionProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("GetExecution")),
+			connect.WithClientOptions(opts...),
+		),
+		listWorkloads: connect.NewClient[v1.ListWorkloadsRequest, v1.ListWorkloadsResponse](
+			httpClient,
+			baseURL+KarasuServiceListWorkloadsProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ListWorkloads")),
+			connect.WithClientOptions(opts...),
+		),
+		applyRules: connect.NewClient[v1.ApplyRulesRequest, v1.ApplyRulesResponse](
+			httpClient,
+			baseURL+KarasuServiceApplyRulesProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ApplyRules")),
+			connect.WithClientOptions(opts...),
+		),
+		attachMetrics: connect.NewClient[v1.AttachMetricsRequest, v1.AttachMetricsResponse](
+			httpClient,
+			baseURL+KarasuServiceAttachMetricsProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("AttachMetrics")),
 			connect.WithClientOptions(opts...),
 		),
 		startSearch: connect.NewClient[v1.StartSearchRequest, v1.StartSearchResponse](
@@ -244,6 +300,11 @@ type karasuServiceClient struct {
 	importRuns        *connect.Client[v1.ImportRunsRequest, v1.ImportRunsResponse]
 	listRuns          *connect.Client[v1.ListRunsRequest, v1.ListRunsResponse]
 	deleteRuns        *connect.Client[v1.DeleteRunsRequest, v1.DeleteRunsResponse]
+	importExecutions  *connect.Client[v1.ImportExecutionsRequest, v1.ImportExecutionsResponse]
+	getExecution      *connect.Client[v1.GetExecutionRequest, v1.GetExecutionResponse]
+	listWorkloads     *connect.Client[v1.ListWorkloadsRequest, v1.ListWorkloadsResponse]
+	applyRules        *connect.Client[v1.ApplyRulesRequest, v1.ApplyRulesResponse]
+	attachMetrics     *connect.Client[v1.AttachMetricsRequest, v1.AttachMetricsResponse]
 	startSearch       *connect.Client[v1.StartSearchRequest, v1.StartSearchResponse]
 	nextConfiguration *connect.Client[v1.NextConfigurationRequest, v1.NextConfigurationResponse]
 	reportRun         *connect.Client[v1.ReportRunRequest, v1.ReportRunResponse]
@@ -277,6 +338,31 @@ func (c *karasuServiceClient) ListRuns(ctx context.Context, req *connect.Request
 // DeleteRuns calls karasu.v1.KarasuService.DeleteRuns.
 func (c *karasuServiceClient) DeleteRuns(ctx context.Context, req *connect.Request[v1.DeleteRunsRequest]) (*connect.Response[v1.DeleteRunsResponse], error) {
 	return c.deleteRuns.CallUnary(ctx, req)
+}
+
+// ImportExecutions calls karasu.v1.KarasuService.ImportExecutions.
+func (c *karasuServiceClient) ImportExecutions(ctx context.Context, req *connect.Request[v1.ImportExecutionsRequest]) (*connect.Response[v1.ImportExecutionsResponse], error) {
+	return c.importExecutions.CallUnary(ctx, req)
+}
+
+// GetExecution calls karasu.v1.KarasuService.GetExecution.
+func (c *karasuServiceClient) GetExecution(ctx context.Context, req *connect.Request[v1.GetExecutionRequest]) (*connect.Response[v1.GetExecutionResponse], error) {
+	return c.getExecution.CallUnary(ctx, req)
+}
+
+// ListWorkloads calls karasu.v1.KarasuService.ListWorkloads.
+func (c *karasuServiceClient) ListWorkloads(ctx context.Context, req *connect.Request[v1.ListWorkloadsRequest]) (*connect.Response[v1.ListWorkloadsResponse], error) {
+	return c.listWorkloads.CallUnary(ctx, req)
+}
+
+// ApplyRules calls karasu.v1.KarasuService.ApplyRules.
+func (c *karasuServiceClient) ApplyRules(ctx context.Context, req *connect.Request[v1.ApplyRulesRequest]) (*connect.Response[v1.ApplyRulesResponse], error) {
+	return c.applyRules.CallUnary(ctx, req)
+}
+
+// AttachMetrics calls karasu.v1.KarasuService.AttachMetrics.
+func (c *karasuServiceClient) AttachMetrics(ctx context.Context, req *connect.Request[v1.AttachMetricsRequest]) (*connect.Response[v1.AttachMetricsResponse], error) {
+	return c.attachMetrics.CallUnary(ctx, req)
 }
 
 // StartSearch calls karasu.v1.KarasuService.StartSearch.
@@ -356,6 +442,17 @@ type KarasuServiceHandler interface {
 	// DeleteRuns deletes stored runs, also from the searches that hold them. What is
 	// shared follows.
 	DeleteRuns(context.Context, *connect.Request[v1.DeleteRunsRequest]) (*connect.Response[v1.DeleteRunsResponse], error)
+	// ImportExecutions stores executions, each beside the run that rules make of it. One
+	// that is stored already is updated where its record is more complete.
+	ImportExecutions(context.Context, *connect.Request[v1.ImportExecutionsRequest]) (*connect.Response[v1.ImportExecutionsResponse], error)
+	// GetExecution returns what a run's source told.
+	GetExecution(context.Context, *connect.Request[v1.GetExecutionRequest]) (*connect.Response[v1.GetExecutionResponse], error)
+	// ListWorkloads counts runs by workload, or groups the executions that are no runs.
+	ListWorkloads(context.Context, *connect.Request[v1.ListWorkloadsRequest]) (*connect.Response[v1.ListWorkloadsResponse], error)
+	// ApplyRules reads the rules of config.toml anew and names all executions by them.
+	ApplyRules(context.Context, *connect.Request[v1.ApplyRulesRequest]) (*connect.Response[v1.ApplyRulesResponse], error)
+	// AttachMetrics adds utilisation to stored runs.
+	AttachMetrics(context.Context, *connect.Request[v1.AttachMetricsRequest]) (*connect.Response[v1.AttachMetricsResponse], error)
 	// StartSearch begins a search for a job's configuration.
 	StartSearch(context.Context, *connect.Request[v1.StartSearchRequest]) (*connect.Response[v1.StartSearchResponse], error)
 	// NextConfiguration says which configuration to try next, and why.
@@ -415,6 +512,36 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 		KarasuServiceDeleteRunsProcedure,
 		svc.DeleteRuns,
 		connect.WithSchema(karasuServiceMethods.ByName("DeleteRuns")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceImportExecutionsHandler := connect.NewUnaryHandler(
+		KarasuServiceImportExecutionsProcedure,
+		svc.ImportExecutions,
+		connect.WithSchema(karasuServiceMethods.ByName("ImportExecutions")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceGetExecutionHandler := connect.NewUnaryHandler(
+		KarasuServiceGetExecutionProcedure,
+		svc.GetExecution,
+		connect.WithSchema(karasuServiceMethods.ByName("GetExecution")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceListWorkloadsHandler := connect.NewUnaryHandler(
+		KarasuServiceListWorkloadsProcedure,
+		svc.ListWorkloads,
+		connect.WithSchema(karasuServiceMethods.ByName("ListWorkloads")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceApplyRulesHandler := connect.NewUnaryHandler(
+		KarasuServiceApplyRulesProcedure,
+		svc.ApplyRules,
+		connect.WithSchema(karasuServiceMethods.ByName("ApplyRules")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceAttachMetricsHandler := connect.NewUnaryHandler(
+		KarasuServiceAttachMetricsProcedure,
+		svc.AttachMetrics,
+		connect.WithSchema(karasuServiceMethods.ByName("AttachMetrics")),
 		connect.WithHandlerOptions(opts...),
 	)
 	karasuServiceStartSearchHandler := connect.NewUnaryHandler(
@@ -505,6 +632,16 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 			karasuServiceListRunsHandler.ServeHTTP(w, r)
 		case KarasuServiceDeleteRunsProcedure:
 			karasuServiceDeleteRunsHandler.ServeHTTP(w, r)
+		case KarasuServiceImportExecutionsProcedure:
+			karasuServiceImportExecutionsHandler.ServeHTTP(w, r)
+		case KarasuServiceGetExecutionProcedure:
+			karasuServiceGetExecutionHandler.ServeHTTP(w, r)
+		case KarasuServiceListWorkloadsProcedure:
+			karasuServiceListWorkloadsHandler.ServeHTTP(w, r)
+		case KarasuServiceApplyRulesProcedure:
+			karasuServiceApplyRulesHandler.ServeHTTP(w, r)
+		case KarasuServiceAttachMetricsProcedure:
+			karasuServiceAttachMetricsHandler.ServeHTTP(w, r)
 		case KarasuServiceStartSearchProcedure:
 			karasuServiceStartSearchHandler.ServeHTTP(w, r)
 		case KarasuServiceNextConfigurationProcedure:
@@ -554,6 +691,26 @@ func (UnimplementedKarasuServiceHandler) ListRuns(context.Context, *connect.Requ
 
 func (UnimplementedKarasuServiceHandler) DeleteRuns(context.Context, *connect.Request[v1.DeleteRunsRequest]) (*connect.Response[v1.DeleteRunsResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.DeleteRuns is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ImportExecutions(context.Context, *connect.Request[v1.ImportExecutionsRequest]) (*connect.Response[v1.ImportExecutionsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ImportExecutions is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) GetExecution(context.Context, *connect.Request[v1.GetExecutionRequest]) (*connect.Response[v1.GetExecutionResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.GetExecution is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ListWorkloads(context.Context, *connect.Request[v1.ListWorkloadsRequest]) (*connect.Response[v1.ListWorkloadsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ListWorkloads is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ApplyRules(context.Context, *connect.Request[v1.ApplyRulesRequest]) (*connect.Response[v1.ApplyRulesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ApplyRules is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) AttachMetrics(context.Context, *connect.Request[v1.AttachMetricsRequest]) (*connect.Response[v1.AttachMetricsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.AttachMetrics is not implemented"))
 }
 
 func (UnimplementedKarasuServiceHandler) StartSearch(context.Context, *connect.Request[v1.StartSearchRequest]) (*connect.Response[v1.StartSearchResponse], error) {
