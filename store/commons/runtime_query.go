@@ -19,7 +19,7 @@ var ErrManyModels = errors.New("enough other models")
 
 const (
 	// MaxRuntimeModels bounds the models of one answer: making one takes tens of
-	// milliseconds and at most 2 MB.
+	// milliseconds and 0.3 MB, of the largest that is accepted a third of a second.
 	MaxRuntimeModels = 32
 	// maxBuilt bounds the models that are kept ready.
 	maxBuilt = 2 * MaxRuntimeModels

@@ -116,7 +116,7 @@ func parse(w *predict.Weights) (*General, *encoder, error) {
 	if w.Family != Family {
 		return bad("family %.40q, want %q", w.Family, Family)
 	}
-	if len(w.Sizes) != 3 || w.Sizes[0] != int(numParams) || w.Sizes[1] != len(w.Arguments) || w.Sizes[2] < 1 || w.Sizes[2] > 2*virtualPoints {
+	if len(w.Sizes) != 3 || w.Sizes[0] != int(numParams) || w.Sizes[1] != len(w.Arguments) || w.Sizes[2] < 1 || w.Sizes[2] > virtualPoints {
 		return bad("sizes %v", w.Sizes)
 	}
 	args, points := w.Sizes[1], w.Sizes[2]
