@@ -46,6 +46,8 @@ type cli struct {
 	Search    searchCmd    `cmd:"" help:"Search for a job's configuration in few profiling runs."`
 	Recommend recommendCmd `cmd:"" help:"Recommend configurations at once, without a search."`
 
+	Predict predictCmd `cmd:"" help:"Predict how long a job takes, also on clusters that it never ran on."`
+
 	Peers  peersCmd  `cmd:"" help:"Peers that the daemon knows."`
 	Topics topicsCmd `cmd:"" help:"Topics, and what is known under each."`
 	Share  shareCmd  `cmd:"" help:"What leaves the organisation."`
