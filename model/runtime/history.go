@@ -102,3 +102,15 @@ func markOptional(history []History) {
 		}
 	}
 }
+
+// Thin keeps at most so many contexts of a history, spread evenly over its order.
+func Thin(history []History, contexts int) []History {
+	if len(history) <= contexts {
+		return history
+	}
+	out := make([]History, 0, contexts)
+	for i := range contexts {
+		out = append(out, history[i*len(history)/contexts])
+	}
+	return out
+}

@@ -71,3 +71,20 @@ func TestHistories(t *testing.T) {
 		t.Errorf("of nothing: %v, %v", none, skipped)
 	}
 }
+
+func TestThin(t *testing.T) {
+	var history []predict.History
+	for i := range 10 {
+		history = append(history, predict.History{Context: predict.Context{InputBytes: float64(i)}})
+	}
+	var got []float64
+	for _, h := range predict.Thin(history, 4) {
+		got = append(got, h.Context.InputBytes)
+	}
+	if d := cmp.Diff([]float64{0, 2, 5, 7}, got); d != "" {
+		t.Error(d)
+	}
+	if n := len(predict.Thin(history, 10)); n != 10 {
+		t.Errorf("%d of 10", n)
+	}
+}
