@@ -129,7 +129,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now, Logger: a.logger,
 	}
 	a.advisor, err = advisor.New(advisor.Options{
-		Organisation: config.Organisation, Self: self, Runs: a.private, Commons: a.commons,
+		Organisation: config.Organisation, Self: self, Runs: a.private, Commons: a.commons, RuntimeModels: commons.NewRuntimeModels(a.commons),
 		Catalog: a.catalog, Lookup: lookup, Pseudonyms: a.publisher.Pseudonyms, Join: a.join, Now: time.Now,
 	})
 	if err != nil || o.NoAPI {

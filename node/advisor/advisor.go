@@ -59,9 +59,11 @@ type Options struct {
 	Self         peer.ID
 	Runs         Runs
 	Commons      Commons
-	Catalog      *catalog.Catalog
-	Lookup       share.MachineLookup
-	Pseudonyms   share.Pseudonymizer
+	// RuntimeModels are those of the same commons.
+	RuntimeModels RuntimeModels
+	Catalog       *catalog.Catalog
+	Lookup        share.MachineLookup
+	Pseudonyms    share.Pseudonymizer
 	// Join makes the node interested in a topic and fetches what peers know of it.
 	// It returns within a few seconds, with or without an answer.
 	Join func(ctx context.Context, t model.Topic)
@@ -76,7 +78,6 @@ type Advisor struct {
 	mu          sync.Mutex
 	known       knowledge
 	models      ownModels
-	peerModels  peerModels
 	unsubscribe func()
 }
 

@@ -39,7 +39,7 @@ func newFixture(t *testing.T) fixture {
 	machines := catalog.Builtin()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	a, err := advisor.New(advisor.Options{
-		Organisation: "acme", Runs: runs, Commons: shared, Catalog: machines,
+		Organisation: "acme", Runs: runs, Commons: shared, RuntimeModels: commons.NewRuntimeModels(shared), Catalog: machines,
 		Lookup: func(infrastructure, name string) (model.Resources, bool, bool) {
 			m, err := machines.Lookup(infrastructure, name)
 			return m.Resources, true, err == nil

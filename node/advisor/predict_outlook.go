@@ -19,6 +19,8 @@ type outlook struct {
 	workload model.Workload
 	own      *ownFit
 	peers    []*peerModel
+	// elsewhere are infrastructures of which peers share models.
+	elsewhere []string
 	// tally is of what was predicted so far.
 	tally tally
 }
@@ -43,7 +45,7 @@ func (a *Advisor) outlook(ctx context.Context, w model.Workload, solo bool) (*ou
 	}
 	o := &outlook{workload: w, own: own}
 	if !solo {
-		if o.peers, err = a.runtimeModels(w.Topic()); err != nil {
+		if o.peers, o.elsewhere, err = a.runtimeModels(w.Topic()); err != nil {
 			return nil, err
 		}
 	}
@@ -73,8 +75,8 @@ func (o *outlook) nothing(solo bool) error {
 		return fmt.Errorf("%w: you have no runs of %s/%s, and none of %s of %s can be used (%w); %s", ErrNoModel,
 			o.workload.Framework, o.workload.Algorithm, count(len(o.peers), "peer model"), known, o.peers[0].err, runs)
 	}
-	return fmt.Errorf("%w: you have no runs of %s/%s, and no peer shares a runtime model of %s; %s, or connect to peers that share models (karasu peers)",
-		ErrNoModel, o.workload.Framework, o.workload.Algorithm, known, runs)
+	return fmt.Errorf("%w: you have no runs of %s/%s, and no peer shares a runtime model of %s%s; %s, or connect to peers that share models (karasu peers)",
+		ErrNoModel, o.workload.Framework, o.workload.Algorithm, known, onElsewhere(o.elsewhere), runs)
 }
 
 // predictor predicts the job's runtimes on a machine type. Errors wrap

@@ -1,88 +1,59 @@
 package advisor
 
 import (
-	"cmp"
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/runtime"
-	"github.com/karasu-project/karasu/model/runtime/structured"
-	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/commons"
 )
 
-// maxPeerModels bounds the peers' models that one prediction rests on: conditioning
-// one takes some milliseconds a machine type.
-const maxPeerModels = 32
+// RuntimeModels is what the advisor needs of the general models that peers share:
+// those that can be used and, with the reason, those that cannot.
+type RuntimeModels interface {
+	For(topic model.Topic, self peer.ID) (usable, skipped []commons.RuntimeModel, err error)
+}
 
 // peerModel is a general model that a peer trained.
 type peerModel struct {
 	organisation, author string
-	weights              *predict.Weights
-	// general is nil where err says why the weights cannot be used.
+	// weights may be nil, and general is, where err says why it cannot be used.
+	weights *predict.Weights
 	general predict.General
 	err     error
 }
 
-// peerModels keeps the decoded models of the commons by record, those of the topics
-// that were asked for last.
-type peerModels struct {
-	mu    sync.Mutex
-	known map[commons.ID]*peerModel
+// runtimeModels returns the models that peers share of a topic, usable ones first, and
+// the infrastructures of those that they share of the same algorithm elsewhere. Levels
+// there are others, so that these models are not used.
+func (a *Advisor) runtimeModels(topic model.Topic) (models []*peerModel, elsewhere []string, err error) {
+	usable, skipped, err := a.RuntimeModels.For(topic, a.Self)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range slices.Concat(usable, skipped) {
+		if m.Topic != topic {
+			if m.Err == nil {
+				elsewhere = append(elsewhere, m.Topic.Infrastructure)
+			}
+			continue
+		}
+		models = append(models, &peerModel{
+			organisation: m.Organisation, author: m.Author.String(), weights: m.Weights, general: m.General, err: m.Err,
+		})
+	}
+	slices.Sort(elsewhere)
+	return models, slices.Compact(elsewhere), nil
 }
 
-// runtimeModels returns the models that peers share of a topic, by author: one each,
-// that of the default family where there are several.
-func (a *Advisor) runtimeModels(topic model.Topic) ([]*peerModel, error) {
-	a.peerModels.mu.Lock()
-	defer a.peerModels.mu.Unlock()
-	var out []*peerModel
-	known := map[commons.ID]*peerModel{}
-	for _, e := range a.Commons.Usable(func(t model.Topic) bool { return t == topic }) {
-		m, ok := a.peerModels.known[e.ID]
-		if !ok {
-			r, err := a.Commons.Get(e.ID)
-			if errors.Is(err, commons.ErrNotFound) {
-				continue // deleted since it was listed
-			}
-			if err != nil {
-				return nil, err
-			}
-			m = a.decodeRuntime(r)
-		}
-		known[e.ID] = m
-		if m != nil {
-			out = append(out, m)
-		}
+// onElsewhere hints at infrastructures of which models are shared; "" for none.
+func onElsewhere(infrastructures []string) string {
+	if len(infrastructures) == 0 {
+		return ""
 	}
-	a.peerModels.known = known
-	rank := func(m *peerModel) int {
-		switch {
-		case m.err != nil:
-			return 2
-		case m.weights.Family != structured.Family:
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(out, func(x, y *peerModel) int {
-		return cmp.Or(strings.Compare(x.author, y.author), cmp.Compare(rank(x), rank(y)))
-	})
-	out = slices.CompactFunc(out, func(x, y *peerModel) bool { return x.author == y.author })
-	return out[:min(len(out), maxPeerModels)], nil
-}
-
-// decodeRuntime returns nil for a record that is no runtime model of a peer.
-func (a *Advisor) decodeRuntime(r *commons.Record) *peerModel {
-	if r.Author == a.Self || r.Kind != karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL {
-		return nil
-	}
-	m := &peerModel{organisation: r.Organisation, author: r.Author.String()}
-	if m.weights, m.err = commons.DecodeRuntimeModel(r); m.err == nil {
-		m.general, m.err = commons.GeneralOf(m.weights)
-	}
-	return m
+	return fmt.Sprintf(" (but of %s)", strings.Join(infrastructures, ", "))
 }
