@@ -18,9 +18,6 @@ func (Arrow) Name() string { return "arrow" }
 
 // Evaluate implements [Method].
 func (Arrow) Evaluate(p *Problem, observed []Observation) (*Evaluation, error) {
-	if err := needsEvidence(p, "arrow"); err != nil {
-		return nil, err
-	}
 	s, err := newState(p, observed)
 	if err != nil {
 		return nil, err
@@ -35,6 +32,6 @@ func (Arrow) Evaluate(p *Problem, observed []Observation) (*Evaluation, error) {
 	}
 	e := s.evaluate(g)
 	e.Weights = []Weight{{Support: -1, Share: 1}}
-	s.finish(e, initialDesign)
+	s.finish(e, g, initialDesign)
 	return e, nil
 }

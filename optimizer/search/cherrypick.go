@@ -20,9 +20,6 @@ func (CherryPick) Name() string { return "cherrypick" }
 
 // Evaluate implements [Method].
 func (CherryPick) Evaluate(p *Problem, observed []Observation) (*Evaluation, error) {
-	if err := needsEvidence(p, "cherrypick"); err != nil {
-		return nil, err
-	}
 	s, err := newState(p, observed)
 	if err != nil {
 		return nil, err
@@ -39,6 +36,6 @@ func (CherryPick) Evaluate(p *Problem, observed []Observation) (*Evaluation, err
 	}
 	e := s.evaluate(g)
 	e.Weights = []Weight{{Support: -1, Share: 1}}
-	s.finish(e, initialDesign)
+	s.finish(e, g, initialDesign)
 	return e, nil
 }

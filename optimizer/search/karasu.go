@@ -25,9 +25,6 @@ func (*Karasu) Name() string { return "karasu" }
 
 // Evaluate implements [Method].
 func (m *Karasu) Evaluate(p *Problem, observed []Observation) (*Evaluation, error) {
-	if err := needsEvidence(p, "karasu"); err != nil {
-		return nil, err
-	}
 	s, err := newState(p, observed)
 	if err != nil {
 		return nil, err
@@ -71,7 +68,7 @@ func (m *Karasu) Evaluate(p *Problem, observed []Observation) (*Evaluation, erro
 	if len(used) > 0 {
 		design = 0 // the supports' runs take its place
 	}
-	s.finish(e, design)
+	s.finish(e, g, design)
 	return e, nil
 }
 
@@ -91,10 +88,10 @@ func equalShares(n int) []float64 {
 // rankedShares lists the positive weights, the own one always, by falling share.
 // The own weight is the last; index maps the others to the problem's supports.
 func rankedShares(weights []float64, index []int) []Weight {
-	out := []Weight{{Support: -1, Share: weights[len(index)]}}
+	out := []Weight{{Support: -1, Share: min(weights[len(index)], 1)}}
 	for i, w := range weights[:len(index)] {
 		if w > 0 {
-			out = append(out, Weight{Support: index[i], Share: w})
+			out = append(out, Weight{Support: index[i], Share: min(w, 1)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Weight) int { return cmp.Compare(b.Share, a.Share) })

@@ -3,6 +3,8 @@ package search
 import (
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 const (
@@ -106,5 +108,6 @@ func leastLoss(losses [][]int, random *rand.Rand) []float64 {
 			weights[i] += 1 / float64(len(best)*rankingTrees)
 		}
 	}
+	floats.Scale(1/floats.Sum(weights), weights)
 	return weights
 }

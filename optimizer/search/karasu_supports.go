@@ -162,7 +162,7 @@ func hashSupport(s *Support) [sha256.Size]byte {
 		numbers(h, q.Resources.VCPUs, q.Resources.MemoryGiB, q.LogRuntime, float64(q.OK), float64(q.Failed), float64(q.Timeout))
 		for _, r := range series(&q.Metrics) {
 			if r == nil {
-				r = &model.Percentiles{P10: unknownShare}
+				r = &model.Percentiles{P10: -1}
 			}
 			numbers(h, r.P10, r.P50, r.P90)
 		}

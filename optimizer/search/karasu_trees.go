@@ -25,9 +25,6 @@ func (*KarasuTrees) Name() string { return "karasu-trees" }
 
 // Evaluate implements [Method].
 func (m *KarasuTrees) Evaluate(p *Problem, observed []Observation) (*Evaluation, error) {
-	if err := needsEvidence(p, "karasu-trees"); err != nil {
-		return nil, err
-	}
 	s, err := newState(p, observed)
 	if err != nil {
 		return nil, err
@@ -51,7 +48,7 @@ func (m *KarasuTrees) Evaluate(p *Problem, observed []Observation) (*Evaluation,
 	if len(used) > 0 {
 		design = 0 // the supports' runs take its place
 	}
-	s.finish(e, design)
+	s.finish(e, g, design)
 	return e, nil
 }
 

@@ -30,20 +30,6 @@ func logLimits(p *Problem, known []bool) ([]float64, error) {
 	return limit, nil
 }
 
-// needsEvidence is the error of methods that cannot search for several objectives
-// or weigh how sure they are.
-func needsEvidence(p *Problem, method string) error {
-	switch {
-	case len(p.Objectives) > 0:
-		return unsupported(method, "takes one objective; use the method evidence for several")
-	case p.BudgetUSD > 0:
-		return unsupported(method, "takes no budget; use the method evidence")
-	case p.Confidence > 0:
-		return unsupported(method, "takes no confidence; use the method evidence")
-	}
-	return nil
-}
-
 func unsupported(method, what string) error {
 	return fmt.Errorf("%s %s: %w", method, what, ErrUnsupported)
 }

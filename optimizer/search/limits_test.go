@@ -101,8 +101,10 @@ func TestWhoTakesWhat(t *testing.T) {
 	}{
 		{"evidence", several, true}, {"evidence", budget, true}, {"evidence", sure, true},
 		{"random", several, true}, {"random", budget, true}, {"random", sure, false},
-		{"karasu", several, false}, {"karasu", budget, false}, {"karasu", sure, false},
-		{"cherrypick", several, false}, {"cherrypick", budget, false}, {"cherrypick", sure, false},
+		{"karasu", several, true}, {"karasu", budget, true}, {"karasu", sure, true},
+		{"karasu-trees", several, true}, {"karasu-trees", budget, true}, {"karasu-trees", sure, true},
+		{"cherrypick", several, true}, {"cherrypick", budget, true}, {"cherrypick", sure, true},
+		{"arrow", several, true}, {"arrow", budget, true}, {"arrow", sure, true},
 	} {
 		m, err := New(tt.method)
 		if err != nil {

@@ -73,7 +73,11 @@ func supportOf(c []Candidate, topic model.Topic, id, step int, sign float64) Sup
 	return Support{Organisation: fmt.Sprint("org ", id), Summary: s}
 }
 
-func modelMethods() []Method { return []Method{NewKarasu(), NewCherryPick(), NewRandom()} }
+func surrogateMethods() []Method {
+	return []Method{NewKarasu(), NewKarasuTrees(), NewCherryPick(), NewArrow()}
+}
+
+func modelMethods() []Method { return append(surrogateMethods(), NewRandom()) }
 
 // checkEvaluation holds for every method, problem and history.
 func checkEvaluation(p *Problem, observed []Observation, e *Evaluation) error {
@@ -189,7 +193,7 @@ func TestMethodsAreDeterministic(t *testing.T) {
 	for i := range 5 {
 		p.Supports = append(p.Supports, supportOf(c, spark, i, 5, 1))
 	}
-	for _, name := range []string{"karasu", "cherrypick", "random"} {
+	for _, name := range []string{"karasu", "karasu-trees", "cherrypick", "arrow", "random"} {
 		t.Run(name, func(t *testing.T) {
 			used, err := New(name)
 			if err != nil {
@@ -234,7 +238,6 @@ func TestMethodsRefuse(t *testing.T) {
 		}{
 			"no candidates": {&Problem{Objective: Cost}, nil, ErrNoCandidates},
 			"no price":      {&Problem{Candidates: free, Objective: Cost}, nil, ErrUnknownPrice},
-			"confidence":    {&Problem{Candidates: c, Objective: Cost, Target: time.Hour, Confidence: 0.9}, nil, ErrUnsupported},
 			"NaN runtime":   {&Problem{Candidates: c, Objective: Cost}, []Observation{ran(c[0], math.NaN(), model.OK)}, model.ErrInvalid},
 			"zero runtime":  {&Problem{Candidates: c, Objective: Cost}, []Observation{ran(c[0], 0, model.OK)}, model.ErrInvalid},
 		} {
@@ -264,7 +267,7 @@ func TestSearchFindsTheOptimum(t *testing.T) {
 	for i := range 3 {
 		p.Supports = append(p.Supports, supportOf(c, spark, i, 6, 1))
 	}
-	for _, m := range []Method{NewKarasu(), NewCherryPick()} {
+	for _, m := range surrogateMethods() {
 		var excess float64
 		for seed := range uint64(10) {
 			p.Seed = seed
@@ -287,7 +290,7 @@ func TestSearchFindsTheOptimum(t *testing.T) {
 func TestFailuresLowerTheOdds(t *testing.T) {
 	c := grid()
 	p := &Problem{Topic: spark, Candidates: c, Objective: Cost, Target: time.Hour, Seed: 1}
-	for _, m := range []Method{NewKarasu(), NewCherryPick()} {
+	for _, m := range surrogateMethods() {
 		observed := []Observation{ran(c[5], 100, model.OK)}
 		before, err := m.Evaluate(p, observed)
 		if err != nil {
@@ -309,7 +312,7 @@ func TestFailuresLowerTheOdds(t *testing.T) {
 func TestNothingValidGoesOn(t *testing.T) {
 	c := space(20)
 	p := &Problem{Topic: spark, Candidates: c, Objective: Cost, Target: time.Millisecond}
-	for _, m := range []Method{NewKarasu(), NewCherryPick()} {
+	for _, m := range surrogateMethods() {
 		tried, e := search(t, m, p, 10)
 		if e.Incumbent != -1 || e.Stop || e.Reason == "" || len(tried) != 10 {
 			t.Errorf("%s: incumbent %d, stop %v (%s) after %d runs over the target", m.Name(), e.Incumbent, e.Stop, e.Reason, len(tried))
@@ -322,7 +325,7 @@ func TestRuntimeOutsideCandidatesCounts(t *testing.T) {
 	gone := Candidate{Configuration: model.Configuration{MachineType: "gone", ScaleOut: 4}, Resources: model.Resources{VCPUs: 4, MemoryGiB: 16}}
 	p := &Problem{Topic: spark, Candidates: c, Objective: Cost, Target: time.Hour}
 	without := []Observation{ran(c[3], 400, model.OK), ran(c[20], 300, model.OK)}
-	for _, m := range []Method{NewKarasu(), NewCherryPick()} {
+	for _, m := range surrogateMethods() {
 		a, err := m.Evaluate(p, without)
 		if err != nil {
 			t.Fatal(err)
@@ -337,6 +340,72 @@ func TestRuntimeOutsideCandidatesCounts(t *testing.T) {
 		if b.Predictions[9].LogMean >= a.Predictions[9].LogMean {
 			t.Errorf("%s: a fast run elsewhere changes no prediction", m.Name())
 		}
+	}
+}
+
+// TestLimitsOfSurrogateMethods: a budget and a confidence hold for what these methods
+// suggest and answer with.
+func TestLimitsOfSurrogateMethods(t *testing.T) {
+	c := space(40)
+	p := &Problem{Topic: spark, Candidates: c, Objective: Runtime, Seed: 2}
+	usd := func(i int) float64 {
+		return runtime(c[i], 500) / 3600 * c[i].USDPerHour * float64(c[i].Configuration.ScaleOut)
+	}
+	var all []float64
+	for i := range c {
+		all = append(all, usd(i))
+	}
+	p.BudgetUSD = median(all)
+	for _, m := range surrogateMethods() {
+		tried, e := search(t, m, p, 10)
+		kept := 0
+		for _, i := range tried[4:] {
+			if usd(i) <= p.BudgetUSD {
+				kept++
+			}
+		}
+		if e.Incumbent < 0 || usd(e.Incumbent) > p.BudgetUSD || kept < 4 {
+			t.Errorf("%s: the incumbent is %d, %d of the last 6 runs keep to the budget", m.Name(), e.Incumbent, kept)
+		}
+		sure := *p
+		sure.Confidence = .95
+		last := ran(c[e.Incumbent], runtime(c[e.Incumbent], 500)*p.BudgetUSD/usd(e.Incumbent)*.999, model.OK)
+		answer, err := m.Evaluate(&sure, []Observation{last})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Incumbent >= 0 {
+			t.Errorf("%s: sure of a run that barely kept to the budget", m.Name())
+		}
+	}
+}
+
+// TestKarasuTreesAloneIsArrow: without usable supports the two agree exactly.
+func TestKarasuTreesAloneIsArrow(t *testing.T) {
+	c := space(40)
+	broken := supportOf(c, spark, 1, 4, 1)
+	broken.Summary.Points[2].LogRuntime = math.NaN()
+	p := &Problem{Topic: spark, Candidates: c, Objective: Cost, Target: 10 * time.Minute, Seed: 7}
+	want, wantLast := search(t, NewArrow(), p, 9)
+	p.Supports = []Support{broken, supportOf(c[:4], spark, 2, 2, 1), {}}
+	got, gotLast := search(t, NewKarasuTrees(), p, 9)
+	if diff := cmp.Diff(want, got) + cmp.Diff(wantLast, gotLast); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestKarasuTreesTellGoodFromBad: a support that is upside down loses its weight.
+func TestKarasuTreesTellGoodFromBad(t *testing.T) {
+	c := space(40)
+	p := &Problem{Topic: spark, Candidates: c, Objective: Cost, Target: 10 * time.Minute, Seed: 7}
+	p.Supports = []Support{supportOf(c, spark, 1, 4, -1), supportOf(c, spark, 2, 4, 1)}
+	_, e := search(t, NewKarasuTrees(), p, 8)
+	share := map[int]float64{}
+	for _, w := range e.Weights {
+		share[w.Support] = w.Share
+	}
+	if share[0] > .05 || share[1] < .3 {
+		t.Errorf("shares %v: want none for the first support, some for the second", share)
 	}
 }
 

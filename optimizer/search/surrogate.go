@@ -64,45 +64,60 @@ func (s *state) fit() (*gp.GP, error) {
 
 // evaluate returns the evaluation that follows from the posterior, without weights
 // and before any stop rule. The acquisition function is expected improvement of the
-// log objective times the probability of meeting the target (CherryPick, NSDI 2017,
-// section 3.3), times the probability of success where larger configurations failed.
+// log objective times the probability of keeping to target and budget (CherryPick, NSDI
+// 2017, section 3.3), or of several objectives the expected hypervolume improvement; in
+// both cases times the probability of success where larger configurations failed.
 func (s *state) evaluate(g gaussian) *Evaluation {
-	improvement := make([]float64, len(s.open))
-	reference := s.reference(g)
-	for i := range improvement {
-		if s.known[i] {
-			improvement[i] = s.history.success[i] * s.constrained(reference-s.offset[i], g.mean[i], math.Sqrt(g.variance[i]))
-		}
-	}
 	m := g.mixture()
-	return &Evaluation{
-		Predictions: predictions(m, improvement, s.limit, runNoiseSD),
-		Next:        argmaxOpen(s, improvement, m),
-		Incumbent:   s.incumbent,
+	answers, aims := s.answers(m, runNoiseSD), s.aims(runNoiseSD)
+	e := &Evaluation{Incumbent: s.bestAnswer(answers)}
+	var improvement []float64
+	if len(s.problem.Objectives) > 0 {
+		e.Front = s.observedFront(answers)
+		improvement = s.newPareto(m, answers).expectedImprovement(s, m, aims)
+	} else {
+		improvement = s.constrained(g, aims, e.Incumbent)
 	}
+	for i := range improvement {
+		improvement[i] *= s.history.success[i]
+	}
+	e.Predictions = predictions(m, improvement, s.limit, runNoiseSD)
+	e.Next = argmaxOpen(s, improvement, m)
+	return e
 }
 
-// constrained is the acquisition function at one candidate; c is the log runtime at
-// which it would equal the reference. While no valid run is known, any within the
-// target is worth [headroom], so that the most likely one is tried. (Before the first
-// runtime nothing is known but a shape, and that would always be the largest one.)
-func (s *state) constrained(c, mean, sd float64) float64 {
-	feasible := 1.0
-	if !math.IsInf(s.logTarget, 1) {
-		feasible = ensemble.NormalCDF((s.logTarget - mean) / sd)
-		if s.incumbent < 0 && len(s.history.points) > 0 {
-			return headroom * feasible
+// constrained is the acquisition function of one objective. While no valid run is
+// known, any that keeps to its limits is worth [headroom], so that the most likely one
+// is tried. (Before the first runtime nothing is known but a shape, and that would
+// always be the largest one.)
+func (s *state) constrained(g gaussian, aims []float64, incumbent int) []float64 {
+	out := make([]float64, len(s.open))
+	reference := s.reference(g, incumbent)
+	for i := range out {
+		if !s.known[i] {
+			continue
 		}
+		mean, sd := g.mean[i], math.Sqrt(g.variance[i])
+		feasible := 1.0
+		if !math.IsInf(aims[i], 1) {
+			feasible = ensemble.NormalCDF((aims[i] - mean) / sd)
+			if incumbent < 0 && len(s.history.points) > 0 {
+				out[i] = headroom * feasible
+				continue
+			}
+		}
+		c := reference - s.offset[i] // the log runtime at which it would equal the reference
+		z := (c - mean) / sd
+		out[i] = feasible * max(0, (c-mean)*ensemble.NormalCDF(z)+sd*ensemble.NormalPDF(z))
 	}
-	z := (c - mean) / sd
-	return feasible * max(0, (c-mean)*ensemble.NormalCDF(z)+sd*ensemble.NormalPDF(z))
+	return out
 }
 
 // reference is the log objective to improve on: the incumbent's, or without one more
 // than any candidate is predicted to have.
-func (s *state) reference(g gaussian) float64 {
-	if s.incumbent >= 0 {
-		return s.best
+func (s *state) reference(g gaussian, incumbent int) float64 {
+	if incumbent >= 0 {
+		return s.observedLog(incumbent) + s.offset[incumbent]
 	}
 	worst := math.Inf(-1)
 	for i, known := range s.known {
@@ -119,7 +134,7 @@ const minModelRuns = 6
 
 // finish suggests a design point while there are fewer than design runs, or none
 // with a runtime, and applies the stop rule otherwise. A design of 0 is none.
-func (s *state) finish(e *Evaluation, design int) {
+func (s *state) finish(e *Evaluation, g gaussian, design int) {
 	switch {
 	case e.Next < 0:
 		decideStop(e, s)
@@ -128,6 +143,8 @@ func (s *state) finish(e *Evaluation, design int) {
 		e.Reason = "initial design"
 	case s.history.runs < minModelRuns:
 		e.Reason = fmt.Sprintf("fewer than %d runs", minModelRuns)
+	case len(s.problem.Objectives) > 0:
+		s.newPareto(g.mixture(), s.answers(g.mixture(), runNoiseSD)).decideStop(e, s)
 	default:
 		decideStop(e, s)
 	}

@@ -76,9 +76,9 @@ func (s *state) destinations() []place {
 	return out
 }
 
-// measured says whether a source has any metrics.
+// measured says whether a source has metrics that the trees use.
 func measured(sources []source) bool {
-	return slices.ContainsFunc(sources, func(s source) bool { return s.metrics != model.Metrics{} })
+	return slices.ContainsFunc(sources, func(s source) bool { return s.metrics.CPU != nil || s.metrics.Memory != nil })
 }
 
 // series lists the four resources in the order of the features.
@@ -103,16 +103,15 @@ func medianMetrics(all []model.Metrics) model.Metrics {
 	return out
 }
 
-// Values of features of what was not measured: below all others.
-const (
-	unknownShare  = -1
-	unknownDemand = -64
-)
+// unknownDemand is that of what was not measured, below all others.
+const unknownDemand = -64
 
 // appendPair appends the features of a pair: the destination, by how much it differs
-// from the source, and with metrics the percentiles of the source's four resources and
-// two that trees cannot make up: the memory and the cores that the source kept busy
-// over what the destination has (log2).
+// from the source, and with metrics the cores and the memory that the source kept busy
+// over what the destination has (log2). Trees cannot make up such ratios. The shares by
+// themselves, and those of disks and network, tell workloads apart more than they tell
+// what to expect, and with few pairs that is noise: on simulated workloads they make
+// predictions worse.
 func appendPair(dst []float64, from *source, to *place, metrics bool) []float64 {
 	dst = append(dst, to.x[:]...)
 	for k := range to.x {
@@ -121,21 +120,14 @@ func appendPair(dst []float64, from *source, to *place, metrics bool) []float64 
 	if !metrics {
 		return dst
 	}
-	for _, p := range series(&from.metrics) {
-		if p == nil {
-			dst = append(dst, unknownShare, unknownShare, unknownShare)
-		} else {
-			dst = append(dst, p.P10, p.P50, p.P90)
-		}
+	cores, memory := float64(unknownDemand), float64(unknownDemand)
+	if p := from.metrics.CPU; p != nil {
+		cores = max(unknownDemand, math.Log2(p.P50)+from.cores-to.cores)
 	}
-	memory, cpu := float64(unknownDemand), float64(unknownDemand)
 	if p := from.metrics.Memory; p != nil {
 		memory = max(unknownDemand, math.Log2(p.P90)+from.gib-to.gib)
 	}
-	if p := from.metrics.CPU; p != nil {
-		cpu = max(unknownDemand, math.Log2(p.P50)+from.cores-to.cores)
-	}
-	return append(dst, memory, cpu)
+	return append(dst, cores, memory)
 }
 
 // pairForest predicts how the log runtime of one configuration differs from that of

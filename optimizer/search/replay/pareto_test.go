@@ -2,9 +2,9 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -154,11 +154,25 @@ func TestRunPareto(t *testing.T) {
 	}
 }
 
-func TestRunParetoRefusesMethodsForOneObjective(t *testing.T) {
-	c := ParetoConfig{Config: someWorkloads(t, "solo")}
-	c.Methods = []Method{c.Baseline}
-	if _, err := RunPareto(context.Background(), c); !errors.Is(err, search.ErrUnsupported) {
-		t.Errorf("error %v", err)
+func TestRunParetoOfPublishedMethods(t *testing.T) {
+	c := ParetoConfig{Config: someWorkloads(t, "solo", "A3"), Objectives: [][]search.Objective{{search.Cost, search.Runtime}}}
+	c.Methods = []Method{c.Baseline, {"karasu", func() search.Method { return search.NewKarasu() }}}
+	r, err := RunPareto(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(method, scenario string) []float64 {
+		i := slices.IndexFunc(r.Rows, func(r ParetoRow) bool { return r.Method == method && r.Scenario == scenario })
+		return r.Rows[i].Hypervolume
+	}
+	alone, shared := row("cherrypick", "solo"), row("karasu", "A3")
+	if diff := cmp.Diff(alone, row("karasu", "solo")); diff != "" {
+		t.Errorf("without supports karasu is not cherrypick:\n%s", diff)
+	}
+	for _, n := range []int{3, 5} {
+		if !(alone[n-1] < shared[n-1] && shared[n-1] <= 1) {
+			t.Errorf("after %d runs: alone %.3f, with supports %.3f", n, alone[n-1], shared[n-1])
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/optimizer/search"
@@ -32,48 +31,28 @@ func TestMetricsAreValid(t *testing.T) {
 	}
 }
 
-// regret searches a workload and returns the mean over six runs of ln(best valid cost
-// so far over the best there is), at most ln 3 each.
-func regret(t *testing.T, m search.Method, w Workload, cs []search.Candidate, supports []search.Support, metrics bool, seed uint64) float64 {
+// predictionError is the mean square error of what a method predicts of the log runtime
+// on every configuration after eight runs drawn by the seed.
+func predictionError(t *testing.T, m search.Method, w Workload, cs []search.Candidate, supports []search.Support, metrics bool, seed uint64) float64 {
 	t.Helper()
-	seconds, cost := make([]float64, len(cs)), make([]float64, len(cs))
-	for i, c := range cs {
-		s, ok := w.Runtime(c)
-		if !ok {
-			s = math.Inf(1)
-		}
-		seconds[i], cost[i] = s, s*float64(c.Configuration.ScaleOut)*c.USDPerHour
-	}
-	target := slices.Sorted(slices.Values(seconds))[len(cs)/3]
-	optimum := math.Inf(1)
-	for i := range cs {
-		if seconds[i] <= target {
-			optimum = min(optimum, cost[i])
-		}
-	}
-	p := &search.Problem{
-		Topic: w.Topic(), Candidates: cs, Objective: search.Cost, Seed: seed, Supports: supports,
-		Target: time.Duration(target * float64(time.Second)),
-	}
-	const runs = 6
-	best, sum := math.Inf(1), 0.
+	p := &search.Problem{Topic: w.Topic(), Candidates: cs, Objective: search.Cost, Seed: seed, Supports: supports}
 	var observed []search.Observation
-	for range runs {
-		e, err := m.Evaluate(p, observed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		i := e.Next
-		run := w.Run(cs[i], seed)
-		o := search.Observation{Configuration: cs[i].Configuration, Outcome: run.Outcome, RuntimeSeconds: run.RuntimeSeconds}
-		if metrics {
+	for _, r := range Runs([]Workload{w}, cs, 8, seed) {
+		o := search.Observation{Configuration: r.Configuration, Outcome: r.Outcome, RuntimeSeconds: r.RuntimeSeconds}
+		if i := slices.IndexFunc(cs, func(c search.Candidate) bool { return c.Configuration == r.Configuration }); metrics {
 			o.Metrics = w.Metrics(cs[i])
 		}
 		observed = append(observed, o)
-		if seconds[i] <= target {
-			best = min(best, cost[i])
-		}
-		sum += math.Log(min(best/optimum, 3)) / runs
+	}
+	e, err := m.Evaluate(p, observed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.
+	for i, c := range cs {
+		seconds, _ := w.Runtime(c)
+		d := e.Predictions[i].LogMean - math.Log(seconds)
+		sum += d * d / float64(len(cs))
 	}
 	return sum
 }
@@ -118,7 +97,7 @@ func TestMetricsHelpTheTrees(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	cs := candidates(t)
-	workloads := Workloads("aws-ec2", 27, 5)
+	workloads := Workloads("aws-ec2", 54, 5)
 	for _, name := range []string{"arrow", "karasu-trees"} {
 		m, err := search.New(name)
 		if err != nil {
@@ -126,14 +105,14 @@ func TestMetricsHelpTheTrees(t *testing.T) {
 		}
 		sums := map[bool]float64{}
 		for _, metrics := range []bool{false, true} {
-			for i, w := range workloads[:9] {
+			for i, w := range workloads[:18] {
 				supports := []search.Support{support(workloads[9+i], cs, metrics, 9+i), support(workloads[18+i], cs, metrics, 18+i)}
-				for seed := range uint64(6) {
-					sums[metrics] += regret(t, m, w, cs, supports, metrics, seed) / 54
+				for seed := range uint64(2) {
+					sums[metrics] += predictionError(t, m, w, cs, supports, metrics, seed) / 36
 				}
 			}
 		}
-		t.Logf("%s: mean log regret %.3f without metrics, %.3f with", name, sums[false], sums[true])
+		t.Logf("%s: root mean square error of log runtime %.3f without metrics, %.3f with", name, math.Sqrt(sums[false]), math.Sqrt(sums[true]))
 		if !(sums[true] < sums[false]) {
 			t.Errorf("%s: metrics do not help", name)
 		}
