@@ -54,8 +54,9 @@ func openJSON(in *bufio.Reader) (rows, error) {
 		}
 	}
 	if len(j.names) == 0 {
-		if first := j.ahead[0].err; !errors.Is(first, io.EOF) {
-			return nil, fmt.Errorf("%w: no line can be read as a JSON object: the first %w", ErrHeader, first)
+		var first *rowError
+		if errors.As(j.ahead[0].err, &first) {
+			return nil, fmt.Errorf("%w: no line can be read as a JSON object: the first %s", ErrHeader, first.text)
 		}
 		return nil, ErrEmpty
 	}

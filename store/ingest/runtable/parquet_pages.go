@@ -164,7 +164,7 @@ func checkValues(data []byte, encoding format.Encoding, n int64, leaf *parquet.C
 	switch encoding {
 	case format.Plain, format.ByteStreamSplit:
 		return nil // a value takes its size
-	case format.RLEDictionary, format.PlainDictionary:
+	case format.RLEDictionary, format.PlainDictionary: //nolint:staticcheck // old files have it
 		if len(data) == 0 {
 			return nil
 		}

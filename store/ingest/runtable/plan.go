@@ -143,7 +143,7 @@ func choose(names []string, opts Options) (*Mapping, error) {
 	}
 	for _, n := range m.needs() {
 		if !slices.Contains(names, n) {
-			return nil, fmt.Errorf("%w: a %s table has the column %s; the header is %s", ErrHeader, m.Name, clip(n), headerText(names))
+			return nil, fmt.Errorf("%w: mapping %s needs the column %s; the header is %s", ErrHeader, m.Name, clip(n), headerText(names))
 		}
 	}
 	return m, nil
@@ -157,6 +157,11 @@ func (p *plan) place(names []string, given map[string]string, m *Mapping) error 
 	for _, r := range m.Rows {
 		for _, c := range r.conditions {
 			asked[c.column] = true
+		}
+	}
+	for _, constant := range p.constants {
+		for _, name := range references(constant) {
+			asked[name] = true
 		}
 	}
 	for i, name := range names {

@@ -31,8 +31,6 @@ type rows interface {
 }
 
 // rowError says what is wrong with one row.
-//
-//nolint:errname // it becomes a problem of a report
 type rowError struct {
 	place int
 	text  string

@@ -183,7 +183,7 @@ func TestRefusesTables(t *testing.T) {
 		{"two mapped to one", "a,b," + header, runtable.Options{Map: map[string]string{"a": "start", "b": "start"}}, runtable.ErrOptions, `"a" and "b" are both mapped to start`},
 		{"default of nothing", header, runtable.Options{Defaults: map[string]string{"x": "1"}}, runtable.ErrOptions, `no column "x"`},
 		{"unknown preset", header, runtable.Options{Preset: "x"}, runtable.ErrOptions, `no preset "x"`},
-		{"not scout", header, runtable.Options{Preset: runtable.PresetScout}, runtable.ErrHeader, "a scout table has"},
+		{"not scout", header, runtable.Options{Preset: runtable.PresetScout}, runtable.ErrHeader, "mapping scout needs the column completed"},
 		{"no table", strings.Repeat("garbage ", 1000) + "\n", runtable.Options{}, runtable.ErrHeader, strings.Repeat("garbage ", 25) + "...: rename a column"},
 		{"header with a quote", `job,"x` + "\n" + row, runtable.Options{}, runtable.ErrHeader, "quote"},
 		{"huge line", header + row + strings.Repeat("x", 2*runtable.MaxLine) + "\n" + row, runtable.Options{}, runtable.ErrTooLarge, "longer than"},
@@ -341,6 +341,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("\ufeff" + strings.ReplaceAll(header, ",", ";") + "a;b;c;d;\"e;f\"\"\";1;1s\r\n")
 	f.Add("framework,algorithm,dataset,node_count,machine_type,runtime_s,completed\nspark,lr,huge,4,c4.large,7200,False\n")
 	f.Add(strings.TrimSpace(header) + ",cpu_p10,cpu_p50,cpu_p90,input_bytes,start,outcome\na,b,c,d,e,1,1,.1,.2,.3,1GiB,2020-01-01,timeout\n")
+	f.Add(jsonRow + `{"arg":{"k":3},"x":[1]}` + "\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		rep, err := ingest.Collect(t.Context(), runtable.New(strings.NewReader(text), runtable.Options{Name: "f"}))
 		if err != nil {
