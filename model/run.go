@@ -59,6 +59,9 @@ type Run struct {
 	// Start is when it began; zero is unknown.
 	Start   time.Time
 	Metrics Metrics
+	// Origin is that of the [Execution] which the run was made of; empty is none. It
+	// never leaves.
+	Origin string
 }
 
 // Runtime returns the wall time.
@@ -86,6 +89,9 @@ func (r Run) Validate() error {
 	if !r.Start.IsZero() && (r.Start.Year() < 1990 || r.Start.Year() > 2200) {
 		return invalid("start", "is not between the years 1990 and 2200: %s", r.Start)
 	}
+	if err := validateName("origin", r.Origin); err != nil {
+		return err
+	}
 	return r.Metrics.Validate()
 }
 
@@ -104,9 +110,13 @@ func ValidateSeconds(field string, s float64) error {
 	return nil
 }
 
-// ID is the hash of everything that tells a run from another: 32 hex digits.
-// The same run imported twice, from whatever source, has the same ID.
+// ID is the hash of everything that tells a run from another: 32 hex digits. The same
+// run imported twice, from whatever source, has the same ID. That of a run with an
+// origin is [OriginID]: it stays when the run is read again, or named anew.
 func (r Run) ID() string {
+	if r.Origin != "" {
+		return OriginID(r.Origin)
+	}
 	start := int64(0)
 	if !r.Start.IsZero() {
 		start = r.Start.UnixMilli()
@@ -116,6 +126,13 @@ func (r Run) ID() string {
 	if len(r.Workload.Arguments) > 0 { // a run without any keeps the ID that it always had
 		b = fmt.Appendf(b, "\x00arguments\x00%s", r.Workload.Arguments.Key())
 	}
+	return shortHash(b)
+}
+
+// OriginID is the ID of the run that an execution becomes.
+func OriginID(origin string) string { return shortHash([]byte("karasu-origin\x00" + origin)) }
+
+func shortHash(b []byte) string {
 	h := sha256.Sum256(b)
 	return hex.EncodeToString(h[:16])
 }

@@ -26,6 +26,7 @@ func FromRun(r model.Run) *karasuv1.Run {
 		Outcome:         FromOutcome(r.Outcome),
 		StartUnixMillis: FromTime(r.Start),
 		Metrics:         measure.ToProto(r.Metrics),
+		Origin:          r.Origin,
 	}
 }
 
@@ -47,6 +48,7 @@ func ToRun(m *karasuv1.Run) (model.Run, error) {
 	r := model.Run{
 		Workload: w, Configuration: c, RuntimeSeconds: m.GetRuntimeSeconds(),
 		Outcome: ToOutcome(m.GetOutcome()), Start: start, Metrics: measure.FromProto(m.GetMetrics()),
+		Origin: m.GetOrigin(),
 	}
 	if err := r.Validate(); err != nil {
 		return model.Run{}, err
