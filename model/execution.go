@@ -47,7 +47,8 @@ type Execution struct {
 	Cluster   Cluster
 	Executors []Executor
 
-	// InputBytes were read from storage by all stages; 0 is unknown or none.
+	// InputBytes is the size of the data that it read from storage, once where several
+	// stages read it again, as iterations over cached data do; 0 is unknown or none.
 	InputBytes float64
 	Metrics    Metrics
 	Tasks      TaskTotals
@@ -116,7 +117,7 @@ type TaskTotals struct {
 	Count, Failed, Killed int
 	// Seconds from launch to finish; RunSeconds, CPUSeconds and GCSeconds as in [Stage].
 	Seconds, RunSeconds, CPUSeconds, GCSeconds  float64
-	OutputBytes                                 float64
+	InputBytes, OutputBytes                     float64
 	ShuffleReadBytes, ShuffleWriteBytes         float64
 	SpillMemoryBytes, SpillDiskBytes            float64
 	DurationSeconds, GCShare                    Distribution
@@ -220,7 +221,7 @@ func (e Execution) validateAmounts() error {
 	}
 	if err := validateAmounts(
 		amount{"input size", e.InputBytes}, amount{"task time", t.Seconds}, amount{"run time", t.RunSeconds},
-		amount{"CPU time", t.CPUSeconds}, amount{"GC time", t.GCSeconds}, amount{"output bytes", t.OutputBytes},
+		amount{"CPU time", t.CPUSeconds}, amount{"GC time", t.GCSeconds}, amount{"input bytes", t.InputBytes}, amount{"output bytes", t.OutputBytes},
 		amount{"shuffle read bytes", t.ShuffleReadBytes}, amount{"shuffle write bytes", t.ShuffleWriteBytes},
 		amount{"spilled memory bytes", t.SpillMemoryBytes}, amount{"spilled disk bytes", t.SpillDiskBytes},
 	); err != nil {
