@@ -1,95 +1,180 @@
 package ensemble
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 )
 
-// bayesFactor is the log evidence that two traces have one shape, minus that of
-// each having its own; in nats. With shared, they have one level too; otherwise
-// each has its own, and their shapes are only correlated (SiblingCorrelation).
+// Two traces agree where the log evidence that they have one shape, minus that of
+// each having its own, is above MinAgreement nats. With a shared level they have one
+// level too; otherwise each has its own, and their shapes are only correlated
+// (SiblingCorrelation).
 //
-// The factor of the first trace alone is the leading block of the joint one, so
-// only the second trace's rows are factorised.
-func (e *evaluator) bayesFactor(a, b *series, shared bool) (float64, error) {
-	n1, n2 := len(a.y), len(b.y)
-	n := n1 + n2
-	cross := e.prior.gram(b.x, a.x)
-	level := e.p.SupportLevelSD * e.p.SupportLevelSD
-	crossLevel := 0.
-	if shared {
-		crossLevel = level
-	}
+// With the factor A = L L' of the first trace and the cross covariance C, the joint
+// evidence needs M = L^-1 C and the factor of the Schur complement B - M' M only. The
+// rows of L^-1 K over all configurations are computed once a trace, so that M is
+// gathered from them for each of its partners.
 
-	mean1, mean2 := stat.Mean(a.y, nil), stat.Mean(b.y, nil)
-	correlation := e.p.SiblingCorrelation
-	if shared {
-		correlation = 1
-		mean1 = (mean1*float64(n1) + mean2*float64(n2)) / float64(n)
-		mean2 = mean1
-	}
+// partner is a series as the first of pairs.
+type partner struct {
+	e *evaluator
+	s *series
+	// solved is, a scale, L^-1 K: columns of the table x runs.
+	solved [][]float64
+	// room is for one pair.
+	room []float64
+}
 
-	// The rows of b in the factor of the joint covariance, n2 x n, and the solution.
-	if need := (n2 + 1) * n; len(e.scratch) < need {
-		e.scratch = make([]float64, need)
+func (e *evaluator) newPartner(s *series) *partner {
+	n, columns := len(s.at), e.table.columns
+	a := &partner{e: e, s: s, solved: make([][]float64, len(s.fits))}
+	room := e.room(n * len(columns))
+	defer e.rooms.Put(room)
+	rows := rowsOf(*room, n, len(columns))
+	grams := make([]gram, n)
+	for i, p := range s.at {
+		grams[i] = e.table.row(p, 0)
 	}
-	rows, solved := e.scratch[:n2*n], e.scratch[n2*n:(n2+1)*n]
-	logs := make([]float64, len(e.p.ShapeSDs))
+	block := make([]float64, len(s.fits)*n*len(columns))
 	for k, sd := range e.p.ShapeSDs {
-		if shared {
-			for i, v := range a.y {
-				solved[i] = v - mean1 - a.prior[i]
+		for i, g := range grams {
+			for c, p := range columns {
+				rows[i][c] = g.fixed[p] + sd*sd*g.matern[p]
 			}
-			forward(a.factors[k], n1, solved[:n1])
-		} else {
-			copy(solved, a.solved[k])
 		}
-		logDiag := a.logDiag[k]
-		for i := range n2 {
-			row := rows[i*n : i*n+n1+i+1]
-			cross.at(row[:n1], i, sd*sd, crossLevel)
-			if correlation != 1 {
-				floats.Scale(correlation, row[:n1])
+		forwardRows(s.fits[k].factor, n, rows)
+		a.solved[k], block = block[:n*len(columns)], block[n*len(columns):]
+		for i, row := range rows {
+			for c, v := range row {
+				a.solved[k][c*n+i] = v
 			}
-			b.g.at(row[n1:], i, sd*sd, level)
-			row[n1+i] += b.noise[i]
-
-			forward(a.factors[k], n1, row[:n1])
-			for j := range i {
-				other := rows[j*n : j*n+n1+j+1]
-				row[n1+j] = (row[n1+j] - floats.Dot(row[:n1+j], other[:n1+j])) / other[n1+j]
-			}
-			v := row[n1+i] - floats.Dot(row[:n1+i], row[:n1+i])
-			if !(v > 0) {
-				return 0, ErrNotPositiveDefinite
-			}
-			row[n1+i] = math.Sqrt(v)
-			logDiag += math.Log(row[n1+i])
-			solved[n1+i] = (b.y[i] - mean2 - b.prior[i] - floats.Dot(row[:n1+i], solved[:n1+i])) / row[n1+i]
 		}
-		logs[k] = -.5*floats.Dot(solved, solved) - logDiag
 	}
-	return logSumExp(logs) - math.Log(float64(len(logs))) - a.alone - b.alone, nil
+	return a
+}
+
+// undecided is how many nats below the decision a scale may be left out of it: four
+// of them together move it by less than 1e-12.
+const undecided = 30
+
+// agrees says whether the log Bayes factor of one shape against two is above
+// MinAgreement. It looks at the most likely scales first and stops where the rest
+// cannot change the answer.
+func (a *partner) agrees(b *series, shared bool) (bool, error) {
+	scales := len(a.s.fits)
+	decision := a.e.p.MinAgreement + a.s.alone + b.alone + math.Log(float64(scales))
+	order := make([]int, scales)
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Compare(a.s.fits[j].log+b.fits[j].log, a.s.fits[i].log+b.fits[i].log)
+	})
+	sum := 0. // in units of exp(decision)
+	for _, k := range order {
+		log, err := a.jointEvidence(b, k, shared, decision-undecided)
+		if err != nil {
+			return false, err
+		}
+		if sum += math.Exp(log - decision); sum > 1 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// bayesFactor is the log Bayes factor that agrees is about, in nats.
+func (a *partner) bayesFactor(b *series, shared bool) (float64, error) {
+	logs := make([]float64, len(a.s.fits))
+	for k := range logs {
+		var err error
+		if logs[k], err = a.jointEvidence(b, k, shared, math.Inf(-1)); err != nil {
+			return 0, err
+		}
+	}
+	return logSumExp(logs) - math.Log(float64(len(logs))) - a.s.alone - b.alone, nil
+}
+
+// jointEvidence is the log evidence of both series at the k-th scale. Once it is sure
+// to be below floor it returns -Inf.
+func (a *partner) jointEvidence(b *series, k int, shared bool, floor float64) (float64, error) {
+	e, fit, sd := a.e, &a.s.fits[k], a.e.p.ShapeSDs[k]
+	n1, n2 := len(a.s.y), len(b.y)
+	level := e.p.SupportLevelSD * e.p.SupportLevelSD
+	if need := n1 + n2*(n1+n2+1); len(a.room) < need {
+		a.room = make([]float64, need)
+	}
+	own, m, factor, solved := a.room[:n1], a.room[n1:n1+n2*n1], a.room[n1+n2*n1:n1+n2*(n1+n2)], a.room[n1+n2*(n1+n2):n1+n2*(n1+n2+1)]
+
+	// With one level there is one mean, and the cross covariance has the level's variance.
+	correlation, shift, ones := e.p.SiblingCorrelation, 0., 0.
+	copy(own, fit.solved)
+	if shared {
+		mean := (a.s.mean*float64(n1) + b.mean*float64(n2)) / float64(n1+n2)
+		floats.AddScaled(own, a.s.mean-mean, fit.ones)
+		correlation, shift, ones = 1, b.mean-mean, level
+	}
+	for j, p := range b.at {
+		row := m[j*n1 : (j+1)*n1]
+		c := e.table.column[p] * n1
+		for t, v := range a.solved[k][c : c+n1] {
+			row[t] = correlation*v + ones*fit.ones[t]
+		}
+	}
+
+	// The conditional variance of a run is at least its noise, which bounds what the
+	// rest can add to the logarithm of the density.
+	log, rest, pivots := -.5*floats.Dot(own, own)-fit.logDiag, b.noiseBefore[n2], 1.
+	for i := range n2 {
+		mi, row := m[i*n1:(i+1)*n1], factor[i*n2:i*n2+i+1]
+		b.g.at(row, i, sd*sd, level)
+		row[i] += b.noise[i]
+		for j := range i {
+			other := factor[j*n2 : j*n2+j+1]
+			row[j] = (row[j] - floats.Dot(mi, m[j*n1:(j+1)*n1]) - floats.Dot(row[:j], other[:j])) / other[j]
+		}
+		v := row[i] - floats.Dot(mi, mi) - floats.Dot(row[:i], row[:i])
+		if !(v > 0) {
+			return 0, ErrNotPositiveDefinite
+		}
+		row[i] = math.Sqrt(v)
+		solved[i] = (b.residual[i] + shift - floats.Dot(mi, own) - floats.Dot(row[:i], solved[:i])) / row[i]
+		log -= .5 * solved[i] * solved[i]
+		if log+rest < floor {
+			return math.Inf(-1), nil
+		}
+		// One logarithm for several pivots, none of which can overflow the product.
+		if pivots *= v; i%4 == 3 || i == n2-1 {
+			log, pivots = log-.5*math.Log(pivots), 1
+			rest = b.noiseBefore[n2] - b.noiseBefore[i+1]
+		}
+	}
+	return log, nil
 }
 
 // agreements returns the symmetric matrix of who agrees with whom (false on the
-// diagonal): one shape for both is not worse than two by more than a nat.
+// diagonal).
 func (e *evaluator) agreements(all []*series, shared bool) ([][]bool, error) {
-	agree := make([][]bool, len(all))
+	n := len(all)
+	agree := make([][]bool, n)
 	for i := range agree {
-		agree[i] = make([]bool, len(all))
-		for j := range i {
-			factor, err := e.bayesFactor(all[j], all[i], shared && !all[i].centred && !all[j].centred)
-			if err != nil {
-				return nil, err
-			}
-			agree[i][j] = factor > e.p.MinAgreement
-			agree[j][i] = agree[i][j]
-		}
+		agree[i] = make([]bool, n)
 	}
-	return agree, nil
+	err := each(n-1, func(i int) error {
+		a := e.newPartner(all[i])
+		for j := i + 1; j < n; j++ {
+			yes, err := a.agrees(all[j], shared && !all[i].centred && !all[j].centred)
+			if err != nil {
+				return err
+			}
+			agree[i][j], agree[j][i] = yes, yes
+		}
+		return nil
+	})
+	return agree, err
 }
 
 // largestAgreement returns the indices of the trace with most partners (the first

@@ -43,6 +43,14 @@ func forward(l []float64, n int, b []float64) {
 	}
 }
 
+// backward overwrites b with L'^-1 b, for the factor l of factorize.
+func backward(l []float64, n int, b []float64) {
+	for i := n - 1; i >= 0; i-- {
+		b[i] /= l[i*n+i]
+		floats.AddScaled(b[:i], -b[i], l[i*n:i*n+i])
+	}
+}
+
 // forwardRows overwrites the n rows of v (each of one length) with L^-1 v.
 func forwardRows(l []float64, n int, v [][]float64) {
 	for i := range n {

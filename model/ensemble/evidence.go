@@ -3,6 +3,9 @@ package ensemble
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Config describes one target: its space, the level of its log runtime, and the
@@ -24,14 +27,13 @@ type Config struct {
 // Ensemble is a mixture of Gaussian hypotheses about the target's log runtimes,
 // conditioned on its runs. It is not safe for concurrent use.
 type Ensemble struct {
-	params     Params
-	s          *space
-	hypotheses []*hypothesis
-	// prior are the log prior masses, logWeight the same plus the log evidence so far.
-	prior, logWeight []float64
-	scratch          []float64
-	// observed are the points of the runs so far.
-	observed []int
+	params Params
+	s      *space
+	kernel *kernelRows
+	// families are the hypotheses, those of one shape together.
+	families []*family
+	// prior are the log prior masses, one a hypothesis.
+	prior []float64
 }
 
 // New builds the hypotheses. The work is O(W n^2 P) for W support workloads of n
@@ -52,7 +54,7 @@ func New(p Params, c Config) (*Ensemble, error) {
 			return nil, fmt.Errorf("support %d: %w", i, err)
 		}
 	}
-	e := &Ensemble{params: p, s: s, scratch: make([]float64, len(s.x))}
+	e := &Ensemble{params: p, s: s}
 	if c.LevelSD == 0 {
 		c.LevelSD = p.LevelSD
 	}
@@ -61,15 +63,13 @@ func New(p Params, c Config) (*Ensemble, error) {
 
 // Reset forgets the observations. The hypotheses are not computed again.
 func (e *Ensemble) Reset() {
-	copy(e.logWeight, e.prior)
-	for _, h := range e.hypotheses {
-		h.reset()
+	for _, f := range e.families {
+		f.reset()
 	}
-	e.observed = e.observed[:0]
 }
 
 // Hypotheses returns how many there are.
-func (e *Ensemble) Hypotheses() int { return len(e.hypotheses) }
+func (e *Ensemble) Hypotheses() int { return len(e.prior) }
 
 // Points returns the number of points that an index may name.
 func (e *Ensemble) Points() int { return len(e.s.x) }
@@ -89,18 +89,17 @@ func (e *Ensemble) Observe(point int, logRuntime, noiseVar float64) error {
 	if noiseVar == 0 {
 		noiseVar = e.params.NoiseSD * e.params.NoiseSD
 	}
-	// Copies of one shape with other cliffs follow each other and share its row.
-	var of shape
-	for i, h := range e.hypotheses {
-		if h.shape != of {
-			of = h.shape
-			of.row(e.scratch, point)
+	e.kernel.row(point) // the goroutines below only read it
+	chunks(len(e.families), familyChunk, func(from, to int) {
+		for _, f := range e.families[from:to] {
+			f.observe(point, logRuntime, noiseVar)
 		}
-		e.logWeight[i] += h.observe(e.scratch, point, logRuntime, noiseVar)
-	}
-	e.observed = append(e.observed, point)
+	})
 	return nil
 }
+
+// familyChunk is how many families are worth handing to another goroutine.
+const familyChunk = 8
 
 // Mixture is the predictive distribution of the log runtime (of a noiseless run)
 // at every candidate. Its slices belong to the ensemble and are valid until the
@@ -120,13 +119,14 @@ const minVariance = 1e-8
 
 // Predict returns the mixture after the observations so far.
 func (e *Ensemble) Predict() *Mixture {
-	m := &Mixture{Weight: append([]float64(nil), e.logWeight...)}
-	softmax(m.Weight)
-	for _, h := range e.hypotheses {
-		m.Mean = append(m.Mean, h.mu[:e.s.n])
-		m.Variance = append(m.Variance, h.variance[:e.s.n])
-		m.Origin = append(m.Origin, h.origin)
+	n := len(e.prior)
+	m := &Mixture{
+		Weight: slices.Clone(e.prior), Mean: make([][]float64, n), Variance: make([][]float64, n), Origin: make([][]int, n),
 	}
+	for _, f := range e.families {
+		f.predict(m, e.s.n)
+	}
+	softmax(m.Weight)
 	return m
 }
 
@@ -145,6 +145,26 @@ func (m *Mixture) Moments(candidate int) (mean, variance float64) {
 	for h, w := range m.Weight {
 		d := m.Mean[h][candidate] - mean
 		variance += w * (m.Variance[h][candidate] + d*d)
+	}
+	return mean, variance
+}
+
+// AllMoments returns [Mixture.Moments] of every candidate.
+func (m *Mixture) AllMoments() (mean, variance []float64) {
+	n := len(m.Mean[0])
+	mean, variance = make([]float64, n), make([]float64, n)
+	for h, w := range m.Weight {
+		floats.AddScaled(mean, w, m.Mean[h])
+	}
+	for h, w := range m.Weight {
+		if w == 0 {
+			continue
+		}
+		v := m.Variance[h]
+		for i, mu := range m.Mean[h] {
+			d := mu - mean[i]
+			variance[i] += w * (v[i] + d*d)
+		}
 	}
 	return mean, variance
 }
@@ -179,12 +199,6 @@ func (m *Mixture) Quantile(candidate int, q float64) float64 {
 	return lo + (hi-lo)/2
 }
 
-// NormalCDF is the standard normal distribution function.
-func NormalCDF(z float64) float64 { return .5 * math.Erfc(-z/math.Sqrt2) }
-
-// NormalPDF is the standard normal density.
-func NormalPDF(z float64) float64 { return math.Exp(-.5*z*z) / math.Sqrt(2*math.Pi) }
-
 // addSquares adds scale * v_i^2 to dst_i.
 func addSquares(dst []float64, scale float64, v []float64) {
 	for i, x := range v {
@@ -194,7 +208,12 @@ func addSquares(dst []float64, scale float64, v []float64) {
 
 // newRows allocates n rows of m values in one block.
 func newRows(n, m int) [][]float64 {
-	block, rows := make([]float64, n*m), make([][]float64, n)
+	return rowsOf(make([]float64, n*m), n, m)
+}
+
+// rowsOf splits a block of at least n*m values into n rows.
+func rowsOf(block []float64, n, m int) [][]float64 {
+	rows := make([][]float64, n)
 	for i := range rows {
 		rows[i] = block[i*m : (i+1)*m : (i+1)*m]
 	}

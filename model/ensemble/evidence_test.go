@@ -3,6 +3,7 @@ package ensemble
 import (
 	"errors"
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,15 +53,17 @@ func TestPlausibilityAndAgreementVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &evaluator{p: &p, prior: newShapePrior(&p, s.d)}
+	e := newEvaluator(&p, s)
 	var series []*series
 	t1, t2, t3 := vectorTraces()
 	for _, tr := range []Trace{t1, t2, t3} {
-		one, err := e.newSeries(&tr, s.center)
-		if err != nil {
+		series = append(series, e.newSeries(&tr, s.center))
+	}
+	e.table.fill()
+	for _, one := range series {
+		if err := e.fit(one); err != nil {
 			t.Fatal(err)
 		}
-		series = append(series, one)
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -81,11 +84,15 @@ func TestPlausibilityAndAgreementVectors(t *testing.T) {
 		{"t1 and t2, own levels", 1, false, .578460},
 		{"t1 and t3, own levels", 2, false, .578460},
 	} {
-		got, err := e.bayesFactor(series[0], series[tc.b], tc.shared)
+		a := e.newPartner(series[0])
+		got, err := a.bayesFactor(series[tc.b], tc.shared)
 		if err != nil {
 			t.Fatal(err)
 		}
 		near(tc.name, got, tc.want)
+		if agrees, err := a.agrees(series[tc.b], tc.shared); err != nil || agrees != (tc.want > p.MinAgreement) {
+			t.Errorf("%s: agreement %v, %v", tc.name, agrees, err)
+		}
 	}
 }
 
@@ -200,6 +207,35 @@ func TestResetForgets(t *testing.T) {
 	}
 }
 
+// TestCoresChangeNothing: to the last bit, with supports that need every step.
+func TestCoresChangeNothing(t *testing.T) {
+	t1, t2, t3 := vectorTraces()
+	c := Config{Candidates: scoutPoints(), LevelMean: 6}
+	for i := range 12 {
+		tr := []Trace{t1, t2, t3}[i%3]
+		tr.Workload = string(rune('a' + i%5))
+		c.Supports = append(c.Supports, tr)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var got [2]*Mixture
+	for i := range got {
+		runtime.GOMAXPROCS(1 + 3*i)
+		e, err := New(Default(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 3 {
+			if err := e.Observe(10*k, 6, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got[i] = e.Predict()
+	}
+	if diff := cmp.Diff(got[0], got[1]); diff != "" {
+		t.Errorf("one core, four:\n%s", diff)
+	}
+}
+
 func mixtureMeans(e *Ensemble) []float64 {
 	m := e.Predict()
 	out := make([]float64, e.s.n)
@@ -240,24 +276,20 @@ func TestDistinctRunsAreEquivalent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &evaluator{p: &p, prior: newShapePrior(&p, s.d)}
+	e := newEvaluator(&p, s)
 	t1, _, _ := vectorTraces()
 	t1.Points = append(t1.Points, t1.Points[0], t1.Points[0])
 	t1.LogRuntime = append(t1.LogRuntime, 6.1, 6.9)
-	one, err := e.newSeries(&t1, s.center)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := distinctRuns(one)
-	if len(d.x) != 4 {
-		t.Fatalf("%d distinct configurations, want 4", len(d.x))
+	one := e.newSeries(&t1, s.center)
+	d := one.distinct()
+	if len(d.at) != 4 {
+		t.Fatalf("%d distinct configurations, want 4", len(d.at))
 	}
 	if got, want := d.noise[0], .01/3; math.Abs(got-want) > 1e-15 {
 		t.Errorf("noise of three runs %g, want %g", got, want)
 	}
-	r := one.residual()
-	if got, want := d.residual[0], (r[0]+r[4]+r[5])/3; math.Abs(got-want) > 1e-12 {
-		t.Errorf("residual of three runs %g, want %g", got, want)
+	if got, want := d.y[0], (one.y[0]+6.1+6.9)/3; math.Abs(got-want) > 1e-12 {
+		t.Errorf("log runtime of three runs %g, want %g", got, want)
 	}
 }
 

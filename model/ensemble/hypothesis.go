@@ -6,58 +6,60 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// hypothesis is one Gaussian over the target's log runtimes: a shape, perhaps
-// with a memory cliff, at an unknown level.
-type hypothesis struct {
+// family is one shape at an unknown level, without and with memory cliffs: a
+// hypothesis each.
+//
+// Its cliffs share the conditioning of the shape. With a cliff, the log runtime is
+// that of the shape plus height times a step function, the height normal. Given the
+// height, the posterior is the shape's, with the step function conditioned like a
+// mean that is linear in the height; the height's own posterior follows in closed
+// form (Rasmussen and Williams 2006, section 2.7). Both together are exactly the
+// Gaussian with the cliff's rank-one term in its covariance.
+type family struct {
 	shape shape
-	// cliff is the centred step function, one entry a point; nil for none.
-	cliff               []float64
-	cliffMean, cliffVar float64
-	levelMean, levelVar float64
 	// origin are the traces behind it; nil for the solo prior.
-	origin []int
-	// mu and variance are of the posterior at every point.
+	origin              []int
+	levelMean, levelVar float64
+	// mu and variance are of the posterior without a cliff, at every point.
 	mu, variance []float64
 	// v has, a run, the row L^-1 K over all points.
 	v [][]float64
 	// rows is room for rows of v.
 	rows []float64
+	// log is the log evidence of the runs so far, without a cliff.
+	log float64
+
+	// first is the index of the family's first hypothesis; the one without a cliff,
+	// if smooth, and then the cliffs.
+	first  int
+	smooth bool
+	cliffs []cliff
+	// heightMean and heightVar are the prior of a cliff's height.
+	heightMean, heightVar float64
 }
 
-// expectedRuns is how many runs of a search there is room for before a hypothesis
+// cliff is a step function and what the runs say of its height.
+type cliff struct {
+	// step is the function at every point, centred; rest is what remains of it once
+	// the runs are accounted for: step - K' (K + noise)^-1 step at the runs.
+	step, rest []float64
+	// square is |L^-1 step|^2 at the runs, product its product with L^-1 residual.
+	square, product float64
+	// mu and variance are room for predictions at the candidates.
+	mu, variance []float64
+}
+
+// expectedRuns is how many runs of a search there is room for before a family
 // allocates again.
 const expectedRuns = 10
 
 // build lays out all hypotheses: the solo prior at each scale with mass 1, and
 // each support workload at each shift with its class' mass.
 func (e *Ensemble) build(c *Config) error {
-	ev := &evaluator{p: &e.params, prior: newShapePrior(&e.params, e.s.d)}
-	kernel := newKernelRows(ev.prior, e.s)
-	var masses []float64
-	add := func(q shape, m float64, origin []int) {
-		if m <= 0 {
-			return
-		}
-		share, cliffs := e.params.CliffShare, e.s.cliffs
-		if origin != nil {
-			cliffs = e.s.supportCliffs
-		}
-		if len(cliffs) == 0 {
-			share = 0
-		}
-		if share < 1 {
-			e.hypotheses = append(e.hypotheses, e.newHypothesis(c, q, nil, origin))
-			masses = append(masses, m*(1-share))
-		}
-		if share > 0 {
-			for _, h := range cliffs {
-				e.hypotheses = append(e.hypotheses, e.newHypothesis(c, q, h, origin))
-				masses = append(masses, m*share/float64(len(cliffs)))
-			}
-		}
-	}
+	ev := newEvaluator(&e.params, e.s)
+	e.kernel = newKernelRows(ev.prior, e.s)
 	for _, scale := range e.params.ShapeSDs {
-		add(newPriorShape(kernel, scale), 1/float64(len(e.params.ShapeSDs)), nil)
+		e.add(newPriorShape(e.kernel, scale), 1/float64(len(e.params.ShapeSDs)), nil)
 	}
 	supports, err := ev.supports(c.Supports, e.s.center)
 	if err != nil {
@@ -67,81 +69,158 @@ func (e *Ensemble) build(c *Config) error {
 	for _, s := range supports {
 		workloads[s.class]++
 	}
+	type displaced struct {
+		s     *support
+		shift shift
+		mass  float64
+	}
+	var all []displaced
 	for _, s := range supports {
-		if s.credence <= 0 {
-			continue
-		}
 		mass := e.params.Mass[s.class]
 		if s.pooled.centred {
 			mass *= e.params.CentredMass
 		}
 		for _, t := range ev.shifts(s.inputBytes, c.InputBytes) {
-			q, err := ev.newSupportShape(kernel, s.pooled, t.k)
-			if err != nil {
-				return err
+			if m := mass / workloads[s.class] * t.mass * s.credence; m > 0 {
+				ev.table.displace(t.k)
+				all = append(all, displaced{s, t, m})
 			}
-			add(q, mass/workloads[s.class]*t.mass*s.credence, s.traces)
 		}
 	}
-	total := floats.Sum(masses)
-	e.prior, e.logWeight = make([]float64, len(masses)), make([]float64, len(masses))
-	for i, m := range masses {
+	shapes := make([]shape, len(all))
+	_ = each(len(all), func(i int) error { // it has no error
+		shapes[i] = ev.newSupportShape(e.kernel, all[i].s.pooled, all[i].shift.k)
+		return nil
+	})
+	for i, d := range all {
+		e.add(shapes[i], d.mass, d.s.traces)
+	}
+	total := floats.Sum(e.prior)
+	for i, m := range e.prior {
 		e.prior[i] = math.Log(m / total)
+	}
+	for _, f := range e.families {
+		f.levelMean, f.levelVar = c.LevelMean, c.LevelSD*c.LevelSD
 	}
 	e.Reset()
 	return nil
 }
 
-func (e *Ensemble) newHypothesis(c *Config, q shape, cliff []float64, origin []int) *hypothesis {
-	points := len(e.s.x)
-	block := make([]float64, (2+expectedRuns)*points)
-	return &hypothesis{
-		shape: q, cliff: cliff, cliffMean: e.params.CliffMean, cliffVar: e.params.CliffSD * e.params.CliffSD,
-		levelMean: c.LevelMean, levelVar: c.LevelSD * c.LevelSD, origin: origin,
-		mu: block[:points:points], variance: block[points : 2*points : 2*points], rows: block[2*points:],
+// add appends a family and the masses of its hypotheses, which are logs only later.
+func (e *Ensemble) add(q shape, mass float64, origin []int) {
+	share, steps := e.params.CliffShare, e.s.cliffs
+	if origin != nil {
+		steps = e.s.supportCliffs
+	}
+	if len(steps) == 0 {
+		share = 0
+	}
+	if share == 0 {
+		steps = nil
+	}
+	points, n := len(e.s.x), e.s.n
+	block := make([]float64, (2+expectedRuns)*points+len(steps)*(points+2*n))
+	take := func(n int) []float64 {
+		v := block[:n:n]
+		block = block[n:]
+		return v
+	}
+	f := &family{
+		shape: q, origin: origin, first: len(e.prior), smooth: share < 1,
+		mu: take(points), variance: take(points), rows: take(expectedRuns * points),
+		heightMean: e.params.CliffMean, heightVar: e.params.CliffSD * e.params.CliffSD,
+	}
+	if f.smooth {
+		e.prior = append(e.prior, mass*(1-share))
+	}
+	for _, step := range steps {
+		f.cliffs = append(f.cliffs, cliff{step: step, rest: take(points), mu: take(n), variance: take(n)})
+		e.prior = append(e.prior, mass*share/float64(len(steps)))
+	}
+	e.families = append(e.families, f)
+}
+
+// reset returns to the prior.
+func (f *family) reset() {
+	copy(f.mu, f.shape.mean())
+	copy(f.variance, f.shape.variance())
+	floats.AddConst(f.levelMean, f.mu)
+	floats.AddConst(f.levelVar, f.variance)
+	f.v, f.log = f.v[:0], 0
+	for k := range f.cliffs {
+		c := &f.cliffs[k]
+		copy(c.rest, c.step)
+		c.square, c.product = 0, 0
 	}
 }
 
-// reset returns to the prior of the hypothesis.
-func (h *hypothesis) reset() {
-	copy(h.mu, h.shape.mean())
-	copy(h.variance, h.shape.variance())
-	floats.AddConst(h.levelMean, h.mu)
-	floats.AddConst(h.levelVar, h.variance)
-	if h.cliff != nil {
-		floats.AddScaled(h.mu, h.cliffMean, h.cliff)
-		addSquares(h.variance, h.cliffVar, h.cliff)
+// covariance writes the covariance of point i with all points, without a cliff and
+// given the runs so far, into dst.
+func (f *family) covariance(dst []float64, i int) {
+	f.shape.row(dst, i)
+	floats.AddConst(f.levelVar, dst)
+	for _, v := range f.v {
+		floats.AddScaled(dst, -v[i], v)
 	}
-	h.v = h.v[:0]
 }
 
-// observe conditions on y at point i, given the shape's covariance row of i, and
-// returns the log likelihood of y, constants left out. It is one step of a
-// row-wise Cholesky factorisation.
-func (h *hypothesis) observe(row []float64, i int, y, noiseVar float64) float64 {
-	points := len(h.mu)
-	used := len(h.v) * points
-	if used+points > len(h.rows) {
+// observe conditions on y at point i. It is one step of a row-wise Cholesky
+// factorisation.
+func (f *family) observe(i int, y, noiseVar float64) {
+	points := len(f.mu)
+	used := len(f.v) * points
+	if used+points > len(f.rows) {
 		// Earlier rows stay in the block they were written to.
-		h.rows = append(h.rows, make([]float64, max(len(h.rows), points))...)
+		f.rows = append(f.rows, make([]float64, max(len(f.rows), points))...)
 	}
-	v := h.rows[used : used+points : used+points]
-
-	copy(v, row)
-	floats.AddConst(h.levelVar, v)
-	if h.cliff != nil {
-		floats.AddScaled(v, h.cliffVar*h.cliff[i], h.cliff)
-	}
-	for _, earlier := range h.v {
-		floats.AddScaled(v, -earlier[i], earlier)
-	}
+	v := f.rows[used : used+points : used+points]
+	f.covariance(v, i)
 	d := math.Sqrt(max(v[i], 0) + noiseVar)
 	floats.Scale(1/d, v)
-	a := (y - h.mu[i]) / d
-	floats.AddScaled(h.mu, a, v)
+	a := (y - f.mu[i]) / d
+	floats.AddScaled(f.mu, a, v)
 	for j, w := range v {
-		h.variance[j] = max(h.variance[j]-w*w, minVariance)
+		f.variance[j] = max(f.variance[j]-w*w, minVariance)
 	}
-	h.v = append(h.v, v)
-	return -.5*a*a - math.Log(d)
+	f.v = append(f.v, v)
+	f.log -= .5*a*a + math.Log(d)
+	for k := range f.cliffs {
+		c := &f.cliffs[k]
+		w := c.rest[i] / d
+		c.square += w * w
+		c.product += w * a
+		floats.AddScaled(c.rest, -w, v)
+	}
+}
+
+// height returns the posterior of a cliff's height, and the log evidence that the
+// runs give the cliff beyond that of none.
+func (f *family) height(c *cliff) (mean, variance, log float64) {
+	m, v := f.heightMean, f.heightVar
+	spread := 1 + v*c.square
+	surprise := c.product - m*c.square
+	log = m*c.product - .5*m*m*c.square + .5*v*surprise*surprise/spread - .5*math.Log(spread)
+	return m + v*surprise/spread, v / spread, log
+}
+
+// predict adds the family's hypotheses, in order, to a mixture over n candidates of
+// which the weights are still logs.
+func (f *family) predict(m *Mixture, n int) {
+	at := f.first
+	if f.smooth {
+		m.Weight[at] += f.log
+		m.Mean[at], m.Variance[at], m.Origin[at] = f.mu[:n], f.variance[:n], f.origin
+		at++
+	}
+	for k := range f.cliffs {
+		c := &f.cliffs[k]
+		mean, variance, log := f.height(c)
+		m.Weight[at] += f.log + log
+		for j, r := range c.rest[:n] {
+			c.mu[j] = f.mu[j] + mean*r
+			c.variance[j] = f.variance[j] + variance*r*r
+		}
+		m.Mean[at], m.Variance[at], m.Origin[at] = c.mu, c.variance, f.origin
+		at++
+	}
 }

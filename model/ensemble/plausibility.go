@@ -2,49 +2,64 @@ package ensemble
 
 import (
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 )
 
-// evaluator computes evidences of supports under the shape prior. It is not safe
-// for concurrent use.
+// evaluator computes evidences of supports under the shape prior.
 type evaluator struct {
 	p     *Params
 	prior *shapePrior
-	// scratch is room for the rows of a joint covariance.
-	scratch []float64
+	table *kernelTable
+	// rooms are for matrices of runs x points.
+	rooms sync.Pool
 }
 
-// covariance returns the lower triangle of the covariance of n runs at shape scale
-// s, with the support level's variance and the noise of each.
-func (e *evaluator) covariance(g gram, s float64, noise []float64) []float64 {
-	n := g.rows
-	level := e.p.SupportLevelSD * e.p.SupportLevelSD
-	a := make([]float64, n*n)
-	for i := range n {
-		g.at(a[i*n:i*n+i+1], i, s*s, level)
-		a[i*n+i] += noise[i]
+// room returns at least n values of any content, to be put back into rooms.
+func (e *evaluator) room(n int) *[]float64 {
+	r, ok := e.rooms.Get().(*[]float64)
+	if !ok || len(*r) < n {
+		v := make([]float64, n)
+		return &v
 	}
-	return a
+	return r
 }
 
-// evidenceAlone fills in the factors, solutions and log evidence of a series by
-// itself, averaged over the shape scales. Constants in 2 pi are left out, as they
-// are in every evidence of this package: they cancel.
-func (e *evaluator) evidenceAlone(s *series) error {
-	n := len(s.y)
-	logs := make([]float64, len(e.p.ShapeSDs))
+func newEvaluator(p *Params, s *space) *evaluator {
+	prior := newShapePrior(p, s.d)
+	return &evaluator{p: p, prior: prior, table: newKernelTable(prior, s)}
+}
+
+// fit conditions on a series by itself, at each shape scale and with a level of its
+// own, and averages its evidence. Constants in 2 pi are left out, as they are in
+// every evidence of this package: they cancel.
+func (e *evaluator) fit(s *series) error {
+	n, level := len(s.y), e.p.SupportLevelSD*e.p.SupportLevelSD
+	s.g = e.table.symmetric(s.at)
+	s.noiseBefore = make([]float64, n+1)
+	for i, v := range s.noise {
+		s.noiseBefore[i+1] = s.noiseBefore[i] - .5*math.Log(v)
+	}
+	s.fits = make([]fit, len(e.p.ShapeSDs))
+	block := make([]float64, len(s.fits)*n*(n+2))
+	logs := make([]float64, len(s.fits))
 	for k, sd := range e.p.ShapeSDs {
-		l := e.covariance(s.g, sd, s.noise)
-		logDiag, err := factorize(l, n)
-		if err != nil {
+		f := &s.fits[k]
+		f.factor, f.solved, f.ones, block = block[:n*n], block[n*n:n*n+n], block[n*n+n:n*n+2*n], block[n*n+2*n:]
+		for i := range n {
+			s.g.at(f.factor[i*n:i*n+i+1], i, sd*sd, level)
+			f.factor[i*n+i] += s.noise[i]
+			f.solved[i], f.ones[i] = s.residual[i], 1
+		}
+		var err error
+		if f.logDiag, err = factorize(f.factor, n); err != nil {
 			return err
 		}
-		r := s.residual()
-		forward(l, n, r)
-		s.factors, s.solved, s.logDiag = append(s.factors, l), append(s.solved, r), append(s.logDiag, logDiag)
-		logs[k] = -.5*floats.Dot(r, r) - logDiag
+		forward(f.factor, n, f.solved)
+		forward(f.factor, n, f.ones)
+		f.log = -.5*floats.Dot(f.solved, f.solved) - f.logDiag
+		logs[k] = f.log
 	}
 	s.alone = logSumExp(logs) - math.Log(float64(len(logs)))
 	return nil
@@ -60,33 +75,31 @@ func (e *evaluator) plausibility(s *series) float64 {
 	if n < 3 {
 		return prior
 	}
-	mean := stat.Mean(s.y, nil)
 	// Column 0 is the trace, 1 its mirror image, 2.. its rotations; they are laid
 	// out as the n rows of an n x (n+1) matrix, so that all are solved at once.
 	columns := n + 1
-	logs := make([][]float64, columns)
-	for k := range e.p.ShapeSDs {
-		rows := make([][]float64, n)
-		for i := range n {
-			rows[i] = make([]float64, columns)
-			rows[i][0] = s.y[i] - mean - s.prior[i]
-			rows[i][1] = mean - s.y[i] - s.prior[i]
+	rows, squares := newRows(n, columns), newRows(columns, len(s.fits))
+	for k := range s.fits {
+		for i, row := range rows {
+			row[0] = s.y[i] - s.mean - s.prior[i]
+			row[1] = s.mean - s.y[i] - s.prior[i]
 			for shift := 1; shift < n; shift++ {
-				rows[i][1+shift] = s.y[(i-shift+n)%n] - mean - s.prior[i]
+				row[1+shift] = s.y[(i-shift+n)%n] - s.mean - s.prior[i]
 			}
 		}
-		forwardRows(s.factors[k], n, rows)
-		for c := range columns {
-			sum := 0.
-			for i := range n {
-				sum += rows[i][c] * rows[i][c]
+		forwardRows(s.fits[k].factor, n, rows)
+		for _, row := range rows {
+			for c, v := range row {
+				squares[c][k] += v * v
 			}
-			logs[c] = append(logs[c], -.5*sum-s.logDiag[k])
 		}
 	}
 	evidence := make([]float64, columns)
-	for c := range evidence {
-		evidence[c] = logSumExp(logs[c])
+	for c, logs := range squares {
+		for k := range logs {
+			logs[k] = -.5*logs[k] - s.fits[k].logDiag
+		}
+		evidence[c] = logSumExp(logs)
 	}
 	top := floats.Max(evidence)
 	rotated := 0.

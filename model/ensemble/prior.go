@@ -38,20 +38,40 @@ func (k *shapePrior) mean(x []float64) float64 {
 	return m
 }
 
-// cov returns the two parts of the covariance of a and b: fixed + s^2 matern.
-func (k *shapePrior) cov(a, b []float64) (fixed, matern float64) {
-	r2 := 0.
+// covRow writes the two parts of the covariance, fixed + s^2 matern, of a and each of b,
+// which are displaced by -shift in the first feature, into a row of len(b).
+func (k *shapePrior) covRow(g gram, a []float64, b [][]float64, shift float64) {
+	d := len(a)
+	room := make([]float64, 2*d)
+	weighted, moved := room[:d], room[d:]
+	copy(moved, a)
+	moved[0] += shift
 	for i, v := range k.slopeVar {
-		fixed += a[i] * b[i] * v
-		d := (a[i] - b[i]) * k.invLength[i]
-		r2 += d * d
+		weighted[i] = a[i] * v
 	}
-	r := math.Sqrt(r2)
-	if r < sameDistance {
-		return fixed + k.nuggetVar, 1
+	for j, y := range b {
+		fixed, r2 := -weighted[0]*shift, 0.
+		for i, v := range y {
+			fixed += weighted[i] * v
+			d := (moved[i] - v) * k.invLength[i]
+			r2 += d * d
+		}
+		if r2 < sameDistance*sameDistance {
+			g.fixed[j], g.matern[j] = fixed+k.nuggetVar, 1
+			continue
+		}
+		q := math.Sqrt(5 * r2)
+		g.fixed[j], g.matern[j] = fixed, (1+q+q*q/3)*math.Exp(-q)
 	}
-	q := math.Sqrt(5) * r
-	return fixed, (1 + q + q*q/3) * math.Exp(-q)
+}
+
+// variance is the fixed part of the variance at x.
+func (k *shapePrior) variance(x []float64) float64 {
+	v := k.nuggetVar
+	for i, w := range k.slopeVar {
+		v += w * x[i] * x[i]
+	}
+	return v
 }
 
 // sameDistance is the scaled distance below which two points are one configuration.
@@ -62,30 +82,6 @@ const sameDistance = 1e-9
 type gram struct {
 	rows, cols    int
 	fixed, matern []float64
-}
-
-func (k *shapePrior) gram(a, b [][]float64) gram {
-	g := gram{rows: len(a), cols: len(b), fixed: make([]float64, len(a)*len(b)), matern: make([]float64, len(a)*len(b))}
-	for i, x := range a {
-		for j, y := range b {
-			g.fixed[i*g.cols+j], g.matern[i*g.cols+j] = k.cov(x, y)
-		}
-	}
-	return g
-}
-
-// symmetric is gram(a, a) at half the work.
-func (k *shapePrior) symmetric(a [][]float64) gram {
-	n := len(a)
-	g := gram{rows: n, cols: n, fixed: make([]float64, n*n), matern: make([]float64, n*n)}
-	for i := range n {
-		for j := range i + 1 {
-			f, m := k.cov(a[i], a[j])
-			g.fixed[i*n+j], g.matern[i*n+j] = f, m
-			g.fixed[j*n+i], g.matern[j*n+i] = f, m
-		}
-	}
-	return g
 }
 
 // at writes fixed + s2*matern + add of row i into dst (cols long).

@@ -40,9 +40,29 @@ func (e *evaluator) supports(traces []Trace, center []float64) ([]*support, erro
 	keys := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.workload, b.workload))
 	})
+	// All positions first, then what is computed of each trace alone.
+	series, plausible := make([]*series, len(traces)), make([]float64, len(traces))
+	var indices []int
+	for _, k := range keys {
+		for _, i := range groups[k] {
+			series[i] = e.newSeries(&traces[i], center)
+			indices = append(indices, i)
+		}
+	}
+	e.table.fill()
+	if err := each(len(indices), func(k int) error {
+		i := indices[k]
+		if err := e.fit(series[i]); err != nil {
+			return err
+		}
+		plausible[i] = e.plausibility(series[i])
+		return nil
+	}); err != nil {
+		return nil, err
+	}
 	var all []*support
 	for _, k := range keys {
-		s, err := e.workload(traces, groups[k], center)
+		s, err := e.workload(traces, series, plausible, groups[k])
 		if err != nil {
 			return nil, err
 		}
@@ -53,55 +73,44 @@ func (e *evaluator) supports(traces []Trace, center []float64) ([]*support, erro
 }
 
 // workload pools the traces at the given indices, all of one workload.
-func (e *evaluator) workload(traces []Trace, indices []int, center []float64) (*support, error) {
-	var (
-		s            support
-		all          []*series
-		plausible    []float64
-		kept         []int
-		bytes        []float64
-		best         *series
-		bestIndex    int
-		bestCredence = -1.
-	)
+func (e *evaluator) workload(traces []Trace, series []*series, plausible []float64, indices []int) (*support, error) {
+	var s support
+	var bytes []float64
+	best := indices[0]
 	for _, i := range indices {
-		t := &traces[i]
-		if t.InputBytes > 0 {
-			bytes = append(bytes, t.InputBytes)
+		if traces[i].InputBytes > 0 {
+			bytes = append(bytes, traces[i].InputBytes)
 		}
-		one, err := e.newSeries(t, center)
-		if err != nil {
-			return nil, err
-		}
-		q := e.plausibility(one)
-		if q > bestCredence {
-			best, bestIndex, bestCredence = one, i, q
-		}
-		if q >= e.p.MinPlausible {
-			all, plausible, kept = append(all, one), append(plausible, q), append(kept, i)
+		if plausible[i] > plausible[best] {
+			best = i
 		}
 	}
-	if len(all) == 0 {
-		all, plausible, kept = []*series{best}, []float64{bestCredence}, []int{bestIndex}
+	kept := slices.DeleteFunc(slices.Clone(indices), func(i int) bool { return plausible[i] < e.p.MinPlausible })
+	if len(kept) == 0 {
+		kept = []int{best}
 	}
 	if len(bytes) > 0 {
 		slices.Sort(bytes)
 		s.inputBytes = linearQuantile(bytes, .5)
 	}
-	agree, err := e.agreements(all, true)
+	agree, err := e.agreements(pick(series, kept), true)
 	if err != nil {
 		return nil, err
 	}
 	members, share := largestAgreement(agree)
-	var pooled []*series
-	q := make([]float64, 0, len(members))
-	for _, i := range members {
-		pooled, q = append(pooled, all[i]), append(q, plausible[i])
-		s.traces = append(s.traces, kept[i])
-	}
-	s.credence = stat.Mean(q, nil) * share
-	s.pooled, err = e.pool(pooled)
+	s.traces = pick(kept, members)
+	s.credence = stat.Mean(pick(plausible, s.traces), nil) * share
+	s.pooled, err = e.pool(pick(series, s.traces))
 	return &s, err
+}
+
+// pick returns the values at the given indices.
+func pick[T any](values []T, at []int) []T {
+	out := make([]T, len(at))
+	for i, k := range at {
+		out[i] = values[k]
+	}
+	return out
 }
 
 // weighClasses multiplies every support's credence by the share of the workloads of

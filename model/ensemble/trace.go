@@ -57,77 +57,116 @@ func (t *Trace) Validate(extra int) error {
 
 // series is a trace in the target's coordinates.
 type series struct {
-	// x is n x d, centred like the target's candidates; y are n log runtimes.
-	x [][]float64
-	y []float64
+	// at are n positions in the kernel table; y are n log runtimes.
+	at []int
+	y  []float64
 	// noise are n variances.
 	noise []float64
-	// prior is the prior mean of the shape at x.
+	// noiseBefore[i] is -1/2 the sum of the logs of the first i of them: what these
+	// runs' log density is at most, without its constant.
+	noiseBefore []float64
+	// prior is the prior mean of the shape.
 	prior []float64
-	// g is the covariance of x with itself.
-	g       gram
-	centred bool
+	// mean is what stands for the level; residual is y - mean - prior.
+	mean     float64
+	residual []float64
+	centred  bool
+	// g is the covariance of the runs' shape.
+	g gram
 	// alone is the log evidence of y with a level of its own.
 	alone float64
-	// factors are the Cholesky factors behind alone, one a shape scale, n x n each.
-	factors [][]float64
-	// solved is L^-1 (y - mean(y) - prior), one a shape scale.
-	solved [][]float64
-	// logDiag is the sum of the logs of each factor's diagonal.
-	logDiag []float64
+	// fits are of the series by itself, one a shape scale.
+	fits []fit
 }
 
-func (e *evaluator) newSeries(t *Trace, center []float64) (*series, error) {
-	x := make([][]float64, len(t.Points))
+// fit is a series conditioned on by itself at one shape scale.
+type fit struct {
+	// factor is the Cholesky factor of the covariance, n x n; logDiag the sum of the
+	// logs of its diagonal.
+	factor  []float64
+	logDiag float64
+	// solved is L^-1 residual, ones L^-1 1.
+	solved, ones []float64
+	// log is the log evidence.
+	log float64
+}
+
+// newSeries places a trace's runs in the kernel table. [evaluator.fit] is to follow,
+// once all are placed.
+func (e *evaluator) newSeries(t *Trace, center []float64) *series {
+	s := &series{y: t.LogRuntime, noise: t.NoiseVar, centred: t.Centred, mean: stat.Mean(t.LogRuntime, nil)}
+	if s.noise == nil {
+		s.noise = make([]float64, len(t.Points))
+		floats.AddConst(e.p.NoiseSD*e.p.NoiseSD, s.noise)
+	}
+	s.at, s.prior = make([]int, len(t.Points)), make([]float64, len(t.Points))
 	for i, q := range t.Points {
-		x[i] = Features(q)
-		floats.Sub(x[i], center)
+		x := Features(q)
+		floats.Sub(x, center)
+		s.at[i], s.prior[i] = e.table.position(x), e.prior.mean(x)
 	}
-	noise := t.NoiseVar
-	if noise == nil {
-		noise = make([]float64, len(x))
-		floats.AddConst(e.p.NoiseSD*e.p.NoiseSD, noise)
-	}
-	return e.seriesOf(x, t.LogRuntime, noise, t.Centred)
+	s.residual = s.residuals()
+	return s
 }
 
-func (e *evaluator) seriesOf(x [][]float64, y, noise []float64, centred bool) (*series, error) {
-	s := &series{x: x, y: y, noise: noise, centred: centred, prior: make([]float64, len(x)), g: e.prior.symmetric(x)}
-	for i := range x {
-		s.prior[i] = e.prior.mean(x[i])
-	}
-	return s, e.evidenceAlone(s)
-}
-
-// pool concatenates series of one workload (or of a class), in order. Where any
-// has no level of its own, each is centred first.
-func (e *evaluator) pool(all []*series) (*series, error) {
-	if len(all) == 1 {
-		return all[0], nil
-	}
-	centred := false
-	for _, s := range all {
-		centred = centred || s.centred
-	}
-	var x [][]float64
-	var y, noise []float64
-	for _, s := range all {
-		x, noise = append(x, s.x...), append(noise, s.noise...)
-		shift := 0.
-		if centred {
-			shift = stat.Mean(s.y, nil)
-		}
-		for _, v := range s.y {
-			y = append(y, v-shift)
-		}
-	}
-	return e.seriesOf(x, y, noise, centred)
-}
-
-// residual returns y - mean(y) - prior mean.
-func (s *series) residual() []float64 {
+// residuals returns y - mean - prior.
+func (s *series) residuals() []float64 {
 	r := make([]float64, len(s.y))
 	floats.SubTo(r, s.y, s.prior)
-	floats.AddConst(-stat.Mean(s.y, nil), r)
+	floats.AddConst(-s.mean, r)
 	return r
+}
+
+// pool joins series of one workload (or of a class), in order, and reduces them to
+// distinct configurations. Where any has no level of its own, each is centred first.
+func (e *evaluator) pool(all []*series) (*series, error) {
+	if len(all) == 1 && all[0].isDistinct() {
+		return all[0], nil
+	}
+	out := &series{}
+	for _, s := range all {
+		out.centred = out.centred || s.centred
+	}
+	for _, s := range all {
+		out.at, out.noise, out.prior = append(out.at, s.at...), append(out.noise, s.noise...), append(out.prior, s.prior...)
+		shift := 0.
+		if out.centred {
+			shift = s.mean
+		}
+		for _, v := range s.y {
+			out.y = append(out.y, v-shift)
+		}
+	}
+	out.mean = stat.Mean(out.y, nil)
+	out = out.distinct()
+	out.residual = out.residuals()
+	return out, e.fit(out)
+}
+
+func (s *series) isDistinct() bool {
+	seen := make(map[int]bool, len(s.at))
+	for _, p := range s.at {
+		seen[p] = true
+	}
+	return len(seen) == len(s.at)
+}
+
+// distinct reduces a series to one run a configuration: several are exactly
+// equivalent to their precision-weighted mean. The mean stays that of all runs.
+func (s *series) distinct() *series {
+	out := &series{mean: s.mean, centred: s.centred}
+	where := make(map[int]int, len(s.at))
+	for i, p := range s.at {
+		j, ok := where[p]
+		if !ok {
+			where[p] = len(out.at)
+			out.at, out.y, out.noise, out.prior = append(out.at, p), append(out.y, s.y[i]), append(out.noise, s.noise[i]), append(out.prior, s.prior[i])
+			continue
+		}
+		// Noise of j falls with every run, so it is the weight so far.
+		share := out.noise[j] / (out.noise[j] + s.noise[i])
+		out.y[j] += share * (s.y[i] - out.y[j])
+		out.noise[j] *= 1 - share
+	}
+	return out
 }

@@ -27,22 +27,40 @@ const negligibleWeight = 1e-14
 // Candidates of unknown offset have 0.
 func expectedImprovement(m *ensemble.Mixture, incumbent float64, limit, offset []float64, known []bool) []float64 {
 	out := make([]float64, len(offset))
-	for h, w := range m.Weight {
-		if w < negligibleWeight {
-			continue
-		}
-		mean, variance := m.Mean[h], m.Variance[h]
-		for i, o := range offset {
-			if !known[i] {
-				continue
+	weights := visible(m.Weight, negligibleWeight)
+	blocks(len(out), func(from, to int) {
+		for _, h := range weights {
+			w, mean, variance := m.Weight[h], m.Mean[h], m.Variance[h]
+			for i := from; i < to; i++ {
+				if !known[i] {
+					continue
+				}
+				c, sd := incumbent-offset[i], math.Sqrt(variance[i])
+				z := (min(c, limit[i]) - mean[i]) / sd
+				if z < hopeless {
+					continue
+				}
+				cdf, pdf := ensemble.Normal(z)
+				out[i] += w * ((c-mean[i])*cdf + sd*pdf)
 			}
-			c, sd := incumbent-o, math.Sqrt(variance[i])
-			z := (min(c, limit[i]) - mean[i]) / sd
-			out[i] += w * ((c-mean[i])*ensemble.NormalCDF(z) + sd*ensemble.NormalPDF(z))
 		}
-	}
-	for i, v := range out {
-		out[i] = max(v, 0) // rounding
+		for i := from; i < to; i++ {
+			out[i] = max(out[i], 0) // rounding
+		}
+	})
+	return out
+}
+
+// hopeless is the z below which a normal variable adds less than 1e-14.
+const hopeless = -8
+
+// visible lists the hypotheses of at least the given weight, in order.
+func visible(weights []float64, least float64) []int {
+	out := make([]int, 0, len(weights))
+	for h, w := range weights {
+		if w >= least {
+			out = append(out, h)
+		}
 	}
 	return out
 }

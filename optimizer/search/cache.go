@@ -12,7 +12,7 @@ import (
 )
 
 // cachedProblems is how many ensembles a method keeps: a few searches that
-// alternate. One of 69 candidates and 50 supports takes about 5 MB.
+// alternate. One of 69 candidates and 50 supports takes about 3 MB.
 const cachedProblems = 4
 
 // ensembleCache keeps ensembles by the content of what they were built from, so

@@ -22,18 +22,21 @@ const (
 // predictions describe one more run on each candidate, its noise included.
 func predictions(m *ensemble.Mixture, improvement, limit []float64, noiseSD float64) []Prediction {
 	out := make([]Prediction, len(improvement))
-	for i := range out {
-		mean, variance := m.Moments(i)
-		q := marginal(m, i, noiseSD*noiseSD)
-		p := &out[i]
-		p.LogMean, p.LogSD = mean, math.Sqrt(variance+noiseSD*noiseSD)
-		p.RuntimeSeconds = seconds(q.quantile(.5))
-		p.LowSeconds, p.HighSeconds = seconds(q.quantile(tail)), seconds(q.quantile(1-tail))
-		p.MeetsTarget, p.Acquisition = 1, improvement[i]
-		if !math.IsInf(limit[i], 1) {
-			p.MeetsTarget = q.cdf(limit[i])
+	mean, variance := m.AllMoments()
+	parts := visible(m.Weight, visibleWeight)
+	blocks(len(out), func(from, to int) {
+		for i := from; i < to; i++ {
+			q := marginalOf(m, parts, i, noiseSD*noiseSD)
+			p := &out[i]
+			p.LogMean, p.LogSD = mean[i], math.Sqrt(variance[i]+noiseSD*noiseSD)
+			p.RuntimeSeconds = seconds(q.quantile(.5))
+			p.LowSeconds, p.HighSeconds = seconds(q.quantile(tail)), seconds(q.quantile(1-tail))
+			p.MeetsTarget, p.Acquisition = 1, improvement[i]
+			if !math.IsInf(limit[i], 1) {
+				p.MeetsTarget = q.cdf(limit[i])
+			}
 		}
-	}
+	})
 	return out
 }
 
@@ -42,18 +45,21 @@ type normalMixture struct{ weight, mean, sd []float64 }
 
 // marginal is the mixture at a candidate, without its negligible parts.
 func marginal(m *ensemble.Mixture, candidate int, noiseVar float64) *normalMixture {
-	q, total := &normalMixture{}, 0.
-	for h, w := range m.Weight {
-		if w >= visibleWeight {
-			q.weight = append(q.weight, w)
-			q.mean = append(q.mean, m.Mean[h][candidate])
-			q.sd = append(q.sd, math.Sqrt(m.Variance[h][candidate]+noiseVar))
-			total += w
-		}
-	}
-	if len(q.weight) == 0 { // more than 1/visibleWeight hypotheses, all equal
+	return marginalOf(m, visible(m.Weight, visibleWeight), candidate, noiseVar)
+}
+
+// marginalOf is the mixture of the given hypotheses at a candidate.
+func marginalOf(m *ensemble.Mixture, parts []int, candidate int, noiseVar float64) *normalMixture {
+	if len(parts) == 0 { // more than 1/visibleWeight hypotheses, all equal
 		mean, variance := m.Moments(candidate)
 		return &normalMixture{[]float64{1}, []float64{mean}, []float64{math.Sqrt(variance + noiseVar)}}
+	}
+	n := len(parts)
+	room := make([]float64, 3*n)
+	q, total := &normalMixture{room[:n:n], room[n : 2*n : 2*n], room[2*n:]}, 0.
+	for k, h := range parts {
+		q.weight[k], q.mean[k], q.sd[k] = m.Weight[h], m.Mean[h][candidate], math.Sqrt(m.Variance[h][candidate]+noiseVar)
+		total += q.weight[k]
 	}
 	for k := range q.weight {
 		q.weight[k] /= total
@@ -92,19 +98,18 @@ func (q *normalMixture) binned(n int) *normalMixture {
 }
 
 func (q *normalMixture) cdf(y float64) float64 {
-	sum := 0.
-	for k, w := range q.weight {
-		sum += w * ensemble.NormalCDF((y-q.mean[k])/q.sd[k])
-	}
-	return min(sum, 1)
+	cdf, _ := q.at(y)
+	return cdf
 }
 
-func (q *normalMixture) pdf(y float64) float64 {
-	sum := 0.
+// at returns the distribution function and the density.
+func (q *normalMixture) at(y float64) (cdf, pdf float64) {
 	for k, w := range q.weight {
-		sum += w * ensemble.NormalPDF((y-q.mean[k])/q.sd[k]) / q.sd[k]
+		c, p := ensemble.Normal((y - q.mean[k]) / q.sd[k])
+		cdf += w * c
+		pdf += w * p / q.sd[k]
 	}
-	return sum
+	return min(cdf, 1), pdf
 }
 
 // quantile inverts cdf by Newton steps inside a bracket that bisection shrinks
@@ -117,13 +122,14 @@ func (q *normalMixture) quantile(p float64) float64 {
 	}
 	y := mean
 	for range 60 {
-		excess := q.cdf(y) - p
+		excess, pdf := q.at(y)
+		excess -= p
 		if excess > 0 {
 			hi = y
 		} else {
 			lo = y
 		}
-		next := y - excess/q.pdf(y)
+		next := y - excess/pdf
 		if !(next > lo && next < hi) {
 			next = lo + (hi-lo)/2
 		}
