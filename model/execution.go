@@ -117,7 +117,7 @@ type TaskTotals struct {
 	Count, Failed, Killed int
 	// Seconds from launch to finish; RunSeconds, CPUSeconds and GCSeconds as in [Stage].
 	Seconds, RunSeconds, CPUSeconds, GCSeconds  float64
-	InputBytes, OutputBytes                     float64
+	OutputBytes                                 float64
 	ShuffleReadBytes, ShuffleWriteBytes         float64
 	SpillMemoryBytes, SpillDiskBytes            float64
 	DurationSeconds, GCShare                    Distribution
@@ -221,7 +221,7 @@ func (e Execution) validateAmounts() error {
 	}
 	if err := validateAmounts(
 		amount{"input size", e.InputBytes}, amount{"task time", t.Seconds}, amount{"run time", t.RunSeconds},
-		amount{"CPU time", t.CPUSeconds}, amount{"GC time", t.GCSeconds}, amount{"input bytes", t.InputBytes}, amount{"output bytes", t.OutputBytes},
+		amount{"CPU time", t.CPUSeconds}, amount{"GC time", t.GCSeconds}, amount{"output bytes", t.OutputBytes},
 		amount{"shuffle read bytes", t.ShuffleReadBytes}, amount{"shuffle write bytes", t.ShuffleWriteBytes},
 		amount{"spilled memory bytes", t.SpillMemoryBytes}, amount{"spilled disk bytes", t.SpillDiskBytes},
 	); err != nil {

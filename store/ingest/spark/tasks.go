@@ -142,7 +142,6 @@ func (t *totals) add(s *model.Stage, peak float64) {
 	t.RunSeconds += s.RunSeconds
 	t.CPUSeconds += s.CPUSeconds
 	t.GCSeconds += s.GCSeconds
-	t.InputBytes += s.InputBytes
 	t.OutputBytes += s.OutputBytes
 	t.ShuffleReadBytes += s.ShuffleReadBytes
 	t.ShuffleWriteBytes += s.ShuffleWriteBytes
