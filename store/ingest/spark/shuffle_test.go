@@ -1,0 +1,66 @@
+package spark
+
+import (
+	"math"
+	"testing"
+
+	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/model/modeltest"
+)
+
+// TestShuffleBalance checks the stage graphs of the public logs: what a stage read from
+// shuffles is what its parents wrote. Checkable are the stages with parents of logs
+// that are whole and in which no stage failed or was tried again.
+func TestShuffleBalance(t *testing.T) {
+	const tolerance, goal = .02, .95
+	dir := modeltest.Data(t, "spark-events")
+	checkable, balanced := 0, 0
+	for l, err := range FindPath(t.Context(), dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := l.Read(t.Context(), Options{})
+		if err != nil || e.Graph == nil || !wholeRun(e) {
+			continue
+		}
+		wrote := make(map[int]float64)
+		for _, s := range e.Graph.Stages {
+			wrote[s.ID] = s.ShuffleWriteBytes
+		}
+		for _, s := range e.Graph.Stages {
+			if len(s.Parents) == 0 {
+				if s.ShuffleReadBytes > 0 {
+					t.Logf("%s: stage %d read %.0f bytes of no parent", l.Name, s.ID, s.ShuffleReadBytes)
+				}
+				continue
+			}
+			want := 0.
+			for _, p := range s.Parents {
+				want += wrote[p]
+			}
+			checkable++
+			if math.Abs(s.ShuffleReadBytes-want) <= tolerance*want {
+				balanced++
+			} else {
+				t.Logf("%s: stage %d read %.0f bytes, its parents %v wrote %.0f", l.Name, s.ID, s.ShuffleReadBytes, s.Parents, want)
+			}
+		}
+	}
+	share := float64(balanced) / float64(checkable)
+	t.Logf("%d of %d checkable stages balance: %.1f%%", balanced, checkable, 100*share)
+	if !(share >= goal) {
+		t.Errorf("%.1f%% of %d checkable stages balance, want %.0f%%", 100*share, checkable, 100*goal)
+	}
+}
+
+func wholeRun(e *model.Execution) bool {
+	if e.Quality.Cut || e.Outcome != model.OK {
+		return false
+	}
+	for _, s := range e.Graph.Stages {
+		if s.Attempt > 0 || s.Outcome != model.OK || s.FailedTasks > 0 {
+			return false
+		}
+	}
+	return true
+}
