@@ -191,11 +191,11 @@ func TestPreviewIsWhatLeaves(t *testing.T) {
 		bodies[r.Key] = string(r.Body)
 	}
 	// Under another policy, something else would.
-	would, err := author.PreviewShareAs(t.Context(), share.Models)
+	would, err := author.PreviewShareAs(t.Context(), share.Trial{Mode: share.Models})
 	if err != nil || len(would.GetRecords()) != 1 || would.GetRecords()[0].GetModel() == nil {
 		t.Errorf("with policy models %d records would leave (%v), want the model", len(would.GetRecords()), err)
 	}
-	if _, err := author.PreviewShareAs(t.Context(), "some"); !errors.Is(err, share.ErrPolicy) {
+	if _, err := author.PreviewShareAs(t.Context(), share.Trial{Mode: "some"}); !errors.Is(err, share.ErrPolicy) {
 		t.Errorf("an unknown policy: error %v", err)
 	}
 	for _, p := range preview.GetRecords() {

@@ -55,8 +55,11 @@ type ShareConfig struct {
 	Policy      share.Mode `toml:"policy"`
 	MinimumRuns int        `toml:"minimum_runs"`
 	Absolute    bool       `toml:"absolute_runtimes"`
-	Epsilon     float64    `toml:"epsilon"`
-	ValidFor    Duration   `toml:"valid_for"`
+	ExactSizes  bool       `toml:"exact_sizes"`
+	// RuntimeModels shares general models, which tell runtimes in seconds.
+	RuntimeModels bool     `toml:"runtime_models"`
+	Epsilon       float64  `toml:"epsilon"`
+	ValidFor      Duration `toml:"valid_for"`
 	// Topics override the policy by topic pattern; the first that matches counts.
 	Topics []TopicShareConfig `toml:"topic"`
 }
@@ -206,8 +209,9 @@ func (c Config) network() p2p.Config {
 
 func (c Config) policy() (share.Policy, error) {
 	p := share.Policy{
-		Mode: c.Share.Policy, MinimumRuns: c.Share.MinimumRuns, Absolute: c.Share.Absolute,
-		Epsilon: c.Share.Epsilon, ValidFor: time.Duration(c.Share.ValidFor),
+		Mode: c.Share.Policy, MinimumRuns: c.Share.MinimumRuns, Absolute: c.Share.Absolute, ExactSizes: c.Share.ExactSizes,
+		Runtimes: c.Share.RuntimeModels,
+		Epsilon:  c.Share.Epsilon, ValidFor: time.Duration(c.Share.ValidFor),
 	}
 	for _, t := range c.Share.Topics {
 		pattern, err := exchange.ParsePattern(t.Pattern)

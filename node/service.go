@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/model/runtime/structured"
 	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/commons"
 	"github.com/karasu-project/karasu/store/private"
 )
 
@@ -120,31 +122,59 @@ func (a *App) Topics(context.Context) ([]*karasuv1.Topic, error) {
 
 // PreviewShare shows exactly the records that leave, and what is withheld.
 func (a *App) PreviewShare(ctx context.Context) (*karasuv1.PreviewShareResponse, error) {
-	return a.PreviewShareAs(ctx, "")
+	return a.PreviewShareAs(ctx, share.Trial{})
 }
 
-// PreviewShareAs is [App.PreviewShare] as if the mode were the policy of every topic;
-// an empty one is the policy as configured.
-func (a *App) PreviewShareAs(ctx context.Context, mode share.Mode) (*karasuv1.PreviewShareResponse, error) {
+// PreviewShareAs is [App.PreviewShare] under another policy; the zero trial is the
+// policy as configured.
+func (a *App) PreviewShareAs(ctx context.Context, trial share.Trial) (*karasuv1.PreviewShareResponse, error) {
 	runs, err := a.private.Runs(ctx, private.Filter{})
 	if err != nil {
 		return nil, err
 	}
-	preview, err := a.publisher.Preview(runs, mode)
+	preview, err := a.publisher.Preview(ctx, runs, trial)
 	if err != nil {
 		return nil, err
 	}
 	out := &karasuv1.PreviewShareResponse{}
 	for _, r := range preview.Records {
-		out.Records = append(out.Records, &karasuv1.PreviewedRecord{
-			Record: r.Wire, Summary: r.Draft.Summary, Model: r.Draft.Model,
+		p := &karasuv1.PreviewedRecord{
+			Record: r.Wire, Summary: r.Draft.Summary, Model: r.Draft.Model, Runtime: r.Draft.Runtime,
 			Bytes: uint32(len(r.Record.Envelope)), Shared: r.Shared,
-		})
+		}
+		if r.Draft.Runtime != nil {
+			if p.RuntimeExtent, err = runtimeExtent(r.Record); err != nil {
+				return nil, err
+			}
+		}
+		out.Records = append(out.Records, p)
 	}
 	for _, w := range preview.Withheld {
 		out.Withheld = append(out.Withheld, &karasuv1.WithheldWorkload{
 			Job: w.Workload.Job, Topic: w.Workload.Topic().String(), Reason: w.Reason,
 		})
+	}
+	return out, nil
+}
+
+// runtimeExtent says what a runtime model's values tell.
+func runtimeExtent(r *commons.Record) (*karasuv1.RuntimeExtent, error) {
+	w, err := commons.DecodeRuntimeModel(r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := structured.ExtentOf(w)
+	if err != nil {
+		return nil, err
+	}
+	out := &karasuv1.RuntimeExtent{
+		Points:          uint32(e.Points),
+		LeastInputBytes: e.InputBytes.Least, LargestInputBytes: e.InputBytes.Largest,
+		LeastScaleOut: e.ScaleOuts.Least, LargestScaleOut: e.ScaleOuts.Largest,
+		LeastRuntimeSeconds: e.Seconds.Least, LargestRuntimeSeconds: e.Seconds.Largest,
+	}
+	for _, a := range e.Arguments {
+		out.Arguments = append(out.Arguments, &karasuv1.ArgumentExtent{Name: a.Name, Least: a.Least, Largest: a.Largest})
 	}
 	return out, nil
 }

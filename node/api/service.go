@@ -37,8 +37,8 @@ type Node interface {
 	DeleteRuns(ctx context.Context, ids []string, job string) (runs, searches int, err error)
 	Peers(ctx context.Context) ([]*karasuv1.Peer, error)
 	Topics(ctx context.Context) ([]*karasuv1.Topic, error)
-	// PreviewShareAs takes an empty mode for the policy as it is.
-	PreviewShareAs(ctx context.Context, mode share.Mode) (*karasuv1.PreviewShareResponse, error)
+	// PreviewShareAs takes the zero trial for the policy as it is.
+	PreviewShareAs(ctx context.Context, trial share.Trial) (*karasuv1.PreviewShareResponse, error)
 }
 
 // Service implements the KarasuService of the schema.
@@ -194,5 +194,7 @@ func (s *Service) ListTopics(ctx context.Context, _ *connect.Request[karasuv1.Li
 
 // PreviewShare implements the service.
 func (s *Service) PreviewShare(ctx context.Context, req *connect.Request[karasuv1.PreviewShareRequest]) (*connect.Response[karasuv1.PreviewShareResponse], error) {
-	return reply(s.Node.PreviewShareAs(ctx, share.Mode(req.Msg.GetPolicy())))
+	return reply(s.Node.PreviewShareAs(ctx, share.Trial{
+		Mode: share.Mode(req.Msg.GetPolicy()), Runtimes: req.Msg.GetRuntimeModels(),
+	}))
 }

@@ -19,14 +19,16 @@ type Draft struct {
 	Topic model.Topic
 	Kind  karasuv1.RecordKind
 	Key   string
-	// Body is the deterministic encoding of Summary or Model.
+	// Body is the deterministic encoding of Summary, Model or Runtime.
 	Body []byte
 	// Exactly one is set.
 	Summary *karasuv1.RunSummary
 	Model   *karasuv1.SupportModel
+	Runtime *karasuv1.RuntimeModel
 }
 
-// Withheld is a workload of which nothing leaves, or less than the policy allows.
+// Withheld is a workload of which nothing leaves, or less than the policy allows. One
+// without a job stands for all of its topic.
 type Withheld struct {
 	Workload model.Workload
 	Reason   string
@@ -77,6 +79,9 @@ func draft(s model.Summary, mode Mode, policy Policy, p Pseudonymizer) ([]Draft,
 	if !policy.Absolute || !(math.Abs(s.Level) <= model.MaxLevel) {
 		s.Absolute, s.Level = false, 0
 	}
+	if !policy.ExactSizes {
+		s.ExactInputBytes = 0
+	}
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("its summary would be refused: %w", err)
 	}
@@ -108,14 +113,17 @@ func draftModel(s model.Summary) (Draft, error) {
 	}
 	d := Draft{
 		Topic: s.Topic, Kind: karasuv1.RecordKind_RECORD_KIND_SUPPORT_MODEL, Key: commons.ModelKey(s.Pseudonym),
-		Model: commons.EncodeModel(s.Pseudonym, s.InputSizeLog2, weights),
+		Model: commons.EncodeModel(s.Pseudonym, s.InputSizeLog2, s.ExactInputBytes, weights),
 	}
 	return d, d.encode(d.Model)
 }
 
-// pseudonym of the draft's workload.
-func (d *Draft) pseudonym() string {
-	return cmp.Or(d.Summary.GetWorkload(), d.Model.GetWorkload())
+// workload that the draft is of, by pseudonym; of a runtime model, that of the topic.
+func (d *Draft) workload(known map[string]model.Workload) model.Workload {
+	if d.Runtime != nil {
+		return topicWorkload(d.Topic)
+	}
+	return known[cmp.Or(d.Summary.GetWorkload(), d.Model.GetWorkload())]
 }
 
 func (d *Draft) encode(m proto.Message) (err error) {

@@ -54,6 +54,11 @@ type Policy struct {
 	// Absolute adds the level to summaries, so that peers learn runtimes in seconds.
 	// Without it they learn only shapes.
 	Absolute bool
+	// ExactSizes adds input sizes in bytes. Without it peers learn the power of two.
+	ExactSizes bool
+	// Runtimes shares a general runtime model of each topic whose mode shares models.
+	// It tells runtimes in seconds, whatever Absolute says.
+	Runtimes bool
 	// Epsilon, if above 0, adds Laplace noise of scale ln 2 / Epsilon to every log
 	// runtime: values that differ by a factor of two are then Epsilon-
 	// indistinguishable (metric differential privacy, Chatzikokolakis et al. 2013).
@@ -112,8 +117,12 @@ func (p Policy) ModeFor(t model.Topic) Mode {
 func (p Policy) allows(t model.Topic, kind karasuv1.RecordKind) bool {
 	mode := p.ModeFor(t)
 	return kind == karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY && mode.summaries() ||
-		kind == karasuv1.RecordKind_RECORD_KIND_SUPPORT_MODEL && mode.models()
+		kind == karasuv1.RecordKind_RECORD_KIND_SUPPORT_MODEL && mode.models() ||
+		kind == karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL && p.sharesRuntimes(t)
 }
+
+// sharesRuntimes says whether a general runtime model of the topic may leave.
+func (p Policy) sharesRuntimes(t model.Topic) bool { return p.Runtimes && p.ModeFor(t).models() }
 
 // noiseScale is the Laplace scale of the noise; 0 is none.
 func (p Policy) noiseScale() float64 {

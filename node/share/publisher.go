@@ -54,6 +54,8 @@ type Publisher struct {
 	Logger *slog.Logger
 
 	mu sync.Mutex
+	// trainer keeps the runtime models that were trained last.
+	trainer runtimeTrainer
 	// said has what was logged of each workload at the last refresh.
 	said map[string]string
 	// saidLost is set once it was logged that the private database is another one.
@@ -76,19 +78,33 @@ type PreviewedRecord struct {
 	Shared bool
 }
 
-// Preview shows exactly the records that leave for these runs; with a mode, what
-// would leave if it were the policy of every topic. It stores nothing.
-func (p *Publisher) Preview(runs []model.Run, mode Mode) (*Preview, error) {
+// Trial changes the policy of a preview. The zero value changes nothing.
+type Trial struct {
+	// Mode becomes that of every topic.
+	Mode Mode
+	// Runtimes shares runtime models, too.
+	Runtimes bool
+}
+
+// Preview shows exactly the records that leave for these runs, or those that would
+// leave under another policy. It stores nothing.
+func (p *Publisher) Preview(ctx context.Context, runs []model.Run, trial Trial) (*Preview, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	policy := p.Policy
-	if mode != "" {
-		policy.Mode, policy.Overrides = mode, nil
+	if trial.Mode != "" {
+		policy.Mode, policy.Overrides = trial.Mode, nil
 	}
+	policy.Runtimes = policy.Runtimes || trial.Runtimes
 	if err := policy.Validate(); err != nil {
 		return nil, err
 	}
 	drafts, withheld := Prepare(runs, policy, p.Pseudonyms, p.Lookup)
+	models, none, err := p.trainer.prepare(ctx, runs, policy, p.Pseudonyms, p.Lookup)
+	if err != nil {
+		return nil, err
+	}
+	drafts, withheld = append(drafts, models...), append(withheld, none...)
 	current, err := p.current()
 	if err != nil {
 		return nil, err
@@ -102,7 +118,7 @@ func (p *Publisher) Preview(runs []model.Run, mode Mode) (*Preview, error) {
 		}
 		r, err := p.sign(d)
 		if err != nil {
-			out.Withheld = append(out.Withheld, unfit(workloads[d.pseudonym()], err))
+			out.Withheld = append(out.Withheld, unfit(d.workload(workloads), err))
 			continue
 		}
 		out.Records = append(out.Records, PreviewedRecord{Draft: d, Record: r, Wire: wireOf(r)})
@@ -128,14 +144,43 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, e
 	if err != nil {
 		return Refreshed{}, err
 	}
-	drafts, withheld := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
-	wanted := make(map[slot]bool, len(drafts))
-	for _, d := range drafts {
-		wanted[slot{d.Topic, d.Key}] = true
-	}
 	lost, err := p.lost(ctx, current)
 	if err != nil {
 		return Refreshed{}, err
+	}
+	// Runtime models take long to train, so they come last.
+	trained := make(map[slot]*commons.Record)
+	for s, r := range current {
+		if r.Kind == karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL && p.Policy.allows(s.topic, r.Kind) {
+			trained[s] = r
+			delete(current, s)
+		}
+	}
+	workloads := p.workloads(runs)
+	drafts, withheld := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
+	done, unsigned, err := p.replace(ctx, current, drafts, lost, workloads)
+	withheld, errs := append(withheld, unsigned...), []error{err}
+
+	models, none, err := p.trainer.prepare(ctx, runs, p.Policy, p.Pseudonyms, p.Lookup)
+	withheld, errs = append(withheld, none...), append(errs, err)
+	if err == nil {
+		more, unsigned, err := p.replace(ctx, trained, models, lost, workloads)
+		withheld, errs = append(withheld, unsigned...), append(errs, err)
+		done.Shared, done.Withdrawn = done.Shared+more.Shared, done.Withdrawn+more.Withdrawn
+	}
+	p.report(ctx, withheld)
+	return done, errors.Join(errs...)
+}
+
+// replace makes the commons hold the drafts in place of the current records, except
+// for those that stay as the private database is another one. It returns the drafts
+// that could not be signed.
+func (p *Publisher) replace(
+	ctx context.Context, current map[slot]*commons.Record, drafts []Draft, lost bool, workloads map[string]model.Workload,
+) (Refreshed, []Withheld, error) {
+	wanted := make(map[slot]bool, len(drafts))
+	for _, d := range drafts {
+		wanted[slot{d.Topic, d.Key}] = true
 	}
 	for s, r := range current {
 		if lost && p.Policy.allows(s.topic, r.Kind) {
@@ -146,7 +191,7 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, e
 	errs := []error{err}
 
 	var records []*commons.Record
-	workloads := p.workloads(runs)
+	var withheld []Withheld
 	for _, d := range drafts {
 		r, exists := current[slot{d.Topic, d.Key}]
 		if exists && bytes.Equal(r.Body, d.Body) && !p.old(r) {
@@ -154,14 +199,13 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, e
 		}
 		signed, err := p.sign(d)
 		if err != nil {
-			withheld = append(withheld, unfit(workloads[d.pseudonym()], err))
+			withheld = append(withheld, unfit(d.workload(workloads), err))
 			continue
 		}
 		records = append(records, signed)
 	}
-	p.report(ctx, withheld)
 	shared, err := p.publish(ctx, records)
-	return Refreshed{Shared: shared, Withdrawn: retracted}, errors.Join(append(errs, err)...)
+	return Refreshed{Shared: shared, Withdrawn: retracted}, withheld, errors.Join(append(errs, err)...)
 }
 
 // lost says whether the current records are from another private database than the

@@ -105,7 +105,7 @@ func TestOneBadWorkload(t *testing.T) {
 	if records[0].Key >= records[1].Key {
 		t.Errorf("retractions of %s and %s are out of order", records[0].Key, records[1].Key)
 	}
-	preview, err := p.Preview(append(bad, good...), "")
+	preview, err := p.Preview(t.Context(), append(bad, good...), share.Trial{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestUnsignedIsWithheld(t *testing.T) {
 	if records := p.refresh(t, more); len(records) != 0 {
 		t.Errorf("published %d records", len(records))
 	}
-	preview, err := p.Preview(more, "")
+	preview, err := p.Preview(t.Context(), more, share.Trial{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,10 +102,10 @@ func medianInput(runs []model.Run) float64 {
 
 // Summarize aggregates the runs of one workload: the median log runtime a
 // configuration, centred, without any name. Runs on machine types that lookup does
-// not know are left out. The result keeps its level; ok is false where no run is left.
+// not know are left out. The result keeps its level and exact input size; ok is false where no run is left.
 func Summarize(g Group, p Pseudonymizer, lookup MachineLookup) (s model.Summary, ok bool) {
 	w := g.Workload
-	s = model.Summary{Topic: w.Topic(), Pseudonym: p.Workload(w), InputSizeLog2: w.InputSizeLog2()}
+	s = model.Summary{Topic: w.Topic(), Pseudonym: p.Workload(w), InputSizeLog2: w.InputSizeLog2(), ExactInputBytes: w.InputBytes}
 	byConfiguration := map[model.Configuration][]model.Run{}
 	for _, r := range g.Runs {
 		byConfiguration[r.Configuration] = append(byConfiguration[r.Configuration], r)

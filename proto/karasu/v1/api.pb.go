@@ -2735,7 +2735,9 @@ type PreviewShareRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// off, summaries, models or both: what would leave if that were the policy of
 	// every topic. Empty is the policy as configured.
-	Policy        string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	// What would leave if runtime models were shared, too.
+	RuntimeModels bool `protobuf:"varint,2,opt,name=runtime_models,json=runtimeModels,proto3" json:"runtime_models,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2777,16 +2779,26 @@ func (x *PreviewShareRequest) GetPolicy() string {
 	return ""
 }
 
+func (x *PreviewShareRequest) GetRuntimeModels() bool {
+	if x != nil {
+		return x.RuntimeModels
+	}
+	return false
+}
+
 type PreviewedRecord struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Record *Record                `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
-	// Exactly one is set, decoded from the record's body.
+	// Exactly one of summary, model and runtime is set, decoded from the record's body.
 	Summary *RunSummary   `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
 	Model   *SupportModel `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// Size of the signed envelope.
 	Bytes uint32 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Already in the commons with this body.
-	Shared        bool `protobuf:"varint,5,opt,name=shared,proto3" json:"shared,omitempty"`
+	Shared  bool          `protobuf:"varint,5,opt,name=shared,proto3" json:"shared,omitempty"`
+	Runtime *RuntimeModel `protobuf:"bytes,6,opt,name=runtime,proto3" json:"runtime,omitempty"`
+	// Of a runtime model.
+	RuntimeExtent *RuntimeExtent `protobuf:"bytes,7,opt,name=runtime_extent,json=runtimeExtent,proto3" json:"runtime_extent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2854,6 +2866,20 @@ func (x *PreviewedRecord) GetShared() bool {
 		return x.Shared
 	}
 	return false
+}
+
+func (x *PreviewedRecord) GetRuntime() *RuntimeModel {
+	if x != nil {
+		return x.Runtime
+	}
+	return nil
+}
+
+func (x *PreviewedRecord) GetRuntimeExtent() *RuntimeExtent {
+	if x != nil {
+		return x.RuntimeExtent
+	}
+	return nil
 }
 
 type WithheldWorkload struct {
@@ -3200,15 +3226,18 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\rorganisations\x18\x05 \x01(\rR\rorganisations\x12\x16\n" +
 	"\x06policy\x18\x06 \x01(\tR\x06policy\">\n" +
 	"\x12ListTopicsResponse\x12(\n" +
-	"\x06topics\x18\x01 \x03(\v2\x10.karasu.v1.TopicR\x06topics\"-\n" +
+	"\x06topics\x18\x01 \x03(\v2\x10.karasu.v1.TopicR\x06topics\"T\n" +
 	"\x13PreviewShareRequest\x12\x16\n" +
-	"\x06policy\x18\x01 \x01(\tR\x06policy\"\xca\x01\n" +
+	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
+	"\x0eruntime_models\x18\x02 \x01(\bR\rruntimeModels\"\xbe\x02\n" +
 	"\x0fPreviewedRecord\x12)\n" +
 	"\x06record\x18\x01 \x01(\v2\x11.karasu.v1.RecordR\x06record\x12/\n" +
 	"\asummary\x18\x02 \x01(\v2\x15.karasu.v1.RunSummaryR\asummary\x12-\n" +
 	"\x05model\x18\x03 \x01(\v2\x17.karasu.v1.SupportModelR\x05model\x12\x14\n" +
 	"\x05bytes\x18\x04 \x01(\rR\x05bytes\x12\x16\n" +
-	"\x06shared\x18\x05 \x01(\bR\x06shared\"R\n" +
+	"\x06shared\x18\x05 \x01(\bR\x06shared\x121\n" +
+	"\aruntime\x18\x06 \x01(\v2\x17.karasu.v1.RuntimeModelR\aruntime\x12?\n" +
+	"\x0eruntime_extent\x18\a \x01(\v2\x18.karasu.v1.RuntimeExtentR\rruntimeExtent\"R\n" +
 	"\x10WithheldWorkload\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05topic\x18\x02 \x01(\tR\x05topic\x12\x16\n" +
@@ -3316,20 +3345,22 @@ var file_karasu_v1_api_proto_goTypes = []any{
 	(*Record)(nil),                    // 47: karasu.v1.Record
 	(*RunSummary)(nil),                // 48: karasu.v1.RunSummary
 	(*SupportModel)(nil),              // 49: karasu.v1.SupportModel
-	(*ImportExecutionsRequest)(nil),   // 50: karasu.v1.ImportExecutionsRequest
-	(*GetExecutionRequest)(nil),       // 51: karasu.v1.GetExecutionRequest
-	(*ListWorkloadsRequest)(nil),      // 52: karasu.v1.ListWorkloadsRequest
-	(*ApplyRulesRequest)(nil),         // 53: karasu.v1.ApplyRulesRequest
-	(*AttachMetricsRequest)(nil),      // 54: karasu.v1.AttachMetricsRequest
-	(*PredictRequest)(nil),            // 55: karasu.v1.PredictRequest
-	(*SweepRequest)(nil),              // 56: karasu.v1.SweepRequest
-	(*ImportExecutionsResponse)(nil),  // 57: karasu.v1.ImportExecutionsResponse
-	(*GetExecutionResponse)(nil),      // 58: karasu.v1.GetExecutionResponse
-	(*ListWorkloadsResponse)(nil),     // 59: karasu.v1.ListWorkloadsResponse
-	(*ApplyRulesResponse)(nil),        // 60: karasu.v1.ApplyRulesResponse
-	(*AttachMetricsResponse)(nil),     // 61: karasu.v1.AttachMetricsResponse
-	(*PredictResponse)(nil),           // 62: karasu.v1.PredictResponse
-	(*SweepResponse)(nil),             // 63: karasu.v1.SweepResponse
+	(*RuntimeModel)(nil),              // 50: karasu.v1.RuntimeModel
+	(*RuntimeExtent)(nil),             // 51: karasu.v1.RuntimeExtent
+	(*ImportExecutionsRequest)(nil),   // 52: karasu.v1.ImportExecutionsRequest
+	(*GetExecutionRequest)(nil),       // 53: karasu.v1.GetExecutionRequest
+	(*ListWorkloadsRequest)(nil),      // 54: karasu.v1.ListWorkloadsRequest
+	(*ApplyRulesRequest)(nil),         // 55: karasu.v1.ApplyRulesRequest
+	(*AttachMetricsRequest)(nil),      // 56: karasu.v1.AttachMetricsRequest
+	(*PredictRequest)(nil),            // 57: karasu.v1.PredictRequest
+	(*SweepRequest)(nil),              // 58: karasu.v1.SweepRequest
+	(*ImportExecutionsResponse)(nil),  // 59: karasu.v1.ImportExecutionsResponse
+	(*GetExecutionResponse)(nil),      // 60: karasu.v1.GetExecutionResponse
+	(*ListWorkloadsResponse)(nil),     // 61: karasu.v1.ListWorkloadsResponse
+	(*ApplyRulesResponse)(nil),        // 62: karasu.v1.ApplyRulesResponse
+	(*AttachMetricsResponse)(nil),     // 63: karasu.v1.AttachMetricsResponse
+	(*PredictResponse)(nil),           // 64: karasu.v1.PredictResponse
+	(*SweepResponse)(nil),             // 65: karasu.v1.SweepResponse
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
 	44, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
@@ -3376,57 +3407,59 @@ var file_karasu_v1_api_proto_depIdxs = []int32{
 	47, // 41: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
 	48, // 42: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
 	49, // 43: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
-	41, // 44: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	42, // 45: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	4,  // 46: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 47: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 48: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	10, // 49: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
-	50, // 50: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
-	51, // 51: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
-	52, // 52: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
-	53, // 53: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
-	54, // 54: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
-	18, // 55: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	20, // 56: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	22, // 57: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	24, // 58: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
-	26, // 59: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	28, // 60: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	30, // 61: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	32, // 62: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	55, // 63: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
-	56, // 64: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
-	34, // 65: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	37, // 66: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	40, // 67: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	5,  // 68: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 69: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 70: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 71: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	57, // 72: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
-	58, // 73: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
-	59, // 74: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
-	60, // 75: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
-	61, // 76: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
-	19, // 77: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 78: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 79: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 80: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 81: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 82: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 83: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 84: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	62, // 85: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
-	63, // 86: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
-	36, // 87: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	39, // 88: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	43, // 89: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	68, // [68:90] is the sub-list for method output_type
-	46, // [46:68] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	50, // 44: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
+	51, // 45: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
+	41, // 46: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	42, // 47: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	4,  // 48: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,  // 49: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,  // 50: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	10, // 51: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
+	52, // 52: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
+	53, // 53: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
+	54, // 54: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
+	55, // 55: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
+	56, // 56: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
+	18, // 57: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	20, // 58: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	22, // 59: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	24, // 60: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
+	26, // 61: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	28, // 62: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	30, // 63: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	32, // 64: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	57, // 65: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
+	58, // 66: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
+	34, // 67: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	37, // 68: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	40, // 69: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	5,  // 70: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 71: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 72: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 73: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	59, // 74: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
+	60, // 75: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
+	61, // 76: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
+	62, // 77: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
+	63, // 78: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
+	19, // 79: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 80: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 81: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 82: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 83: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 84: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 85: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 86: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	64, // 87: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
+	65, // 88: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
+	36, // 89: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	39, // 90: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	43, // 91: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	70, // [70:92] is the sub-list for method output_type
+	48, // [48:70] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }

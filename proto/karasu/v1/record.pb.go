@@ -224,7 +224,10 @@ type RunSummary struct {
 	// log_runtime. Absent by default: then only the shape is known.
 	Level *float64 `protobuf:"fixed64,4,opt,name=level,proto3,oneof" json:"level,omitempty"`
 	// Standard deviation of the Laplace noise's scale on log_runtime; 0 is none.
-	NoiseScale    float64 `protobuf:"fixed64,5,opt,name=noise_scale,json=noiseScale,proto3" json:"noise_scale,omitempty"`
+	NoiseScale float64 `protobuf:"fixed64,5,opt,name=noise_scale,json=noiseScale,proto3" json:"noise_scale,omitempty"`
+	// Input size in bytes, where its author shares it exactly; input_size_log2 is then
+	// the rounded logarithm of it.
+	InputBytes    *float64 `protobuf:"fixed64,6,opt,name=input_bytes,json=inputBytes,proto3,oneof" json:"input_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -290,6 +293,13 @@ func (x *RunSummary) GetLevel() float64 {
 func (x *RunSummary) GetNoiseScale() float64 {
 	if x != nil {
 		return x.NoiseScale
+	}
+	return 0
+}
+
+func (x *RunSummary) GetInputBytes() float64 {
+	if x != nil && x.InputBytes != nil {
+		return *x.InputBytes
 	}
 	return 0
 }
@@ -553,8 +563,10 @@ type SupportModel struct {
 	// d length scales, in units of the features.
 	LengthScales []float64 `protobuf:"fixed64,7,rep,packed,name=length_scales,json=lengthScales,proto3" json:"length_scales,omitempty"`
 	// Of the standardised log runtime.
-	SignalSd      float64 `protobuf:"fixed64,8,opt,name=signal_sd,json=signalSd,proto3" json:"signal_sd,omitempty"`
-	NoiseSd       float64 `protobuf:"fixed64,9,opt,name=noise_sd,json=noiseSd,proto3" json:"noise_sd,omitempty"`
+	SignalSd float64 `protobuf:"fixed64,8,opt,name=signal_sd,json=signalSd,proto3" json:"signal_sd,omitempty"`
+	NoiseSd  float64 `protobuf:"fixed64,9,opt,name=noise_sd,json=noiseSd,proto3" json:"noise_sd,omitempty"`
+	// As in RunSummary.
+	InputBytes    *float64 `protobuf:"fixed64,10,opt,name=input_bytes,json=inputBytes,proto3,oneof" json:"input_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -652,6 +664,13 @@ func (x *SupportModel) GetNoiseSd() float64 {
 	return 0
 }
 
+func (x *SupportModel) GetInputBytes() float64 {
+	if x != nil && x.InputBytes != nil {
+		return *x.InputBytes
+	}
+	return 0
+}
+
 var File_karasu_v1_record_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_record_proto_rawDesc = "" +
@@ -668,7 +687,7 @@ const file_karasu_v1_record_proto_rawDesc = "" +
 	"\tnot_after\x18\b \x01(\x03R\bnotAfter\x12\"\n" +
 	"\forganisation\x18\t \x01(\tR\forganisation\x12\x12\n" +
 	"\x04body\x18\n" +
-	" \x01(\fR\x04body\"\xdf\x01\n" +
+	" \x01(\fR\x04body\"\x95\x02\n" +
 	"\n" +
 	"RunSummary\x12\x1a\n" +
 	"\bworkload\x18\x01 \x01(\tR\bworkload\x12&\n" +
@@ -676,8 +695,11 @@ const file_karasu_v1_record_proto_rawDesc = "" +
 	"\x0econfigurations\x18\x03 \x03(\v2\x1f.karasu.v1.ConfigurationSummaryR\x0econfigurations\x12\x19\n" +
 	"\x05level\x18\x04 \x01(\x01H\x00R\x05level\x88\x01\x01\x12\x1f\n" +
 	"\vnoise_scale\x18\x05 \x01(\x01R\n" +
-	"noiseScaleB\b\n" +
-	"\x06_level\"\xbf\x02\n" +
+	"noiseScale\x12$\n" +
+	"\vinput_bytes\x18\x06 \x01(\x01H\x01R\n" +
+	"inputBytes\x88\x01\x01B\b\n" +
+	"\x06_levelB\x0e\n" +
+	"\f_input_bytes\"\xbf\x02\n" +
 	"\x14ConfigurationSummary\x12!\n" +
 	"\fmachine_type\x18\x01 \x01(\tR\vmachineType\x12\x1b\n" +
 	"\tscale_out\x18\x02 \x01(\rR\bscaleOut\x12\x14\n" +
@@ -699,7 +721,7 @@ const file_karasu_v1_record_proto_rawDesc = "" +
 	"\vPercentiles\x12\x10\n" +
 	"\x03p10\x18\x01 \x01(\x01R\x03p10\x12\x10\n" +
 	"\x03p50\x18\x02 \x01(\x01R\x03p50\x12\x10\n" +
-	"\x03p90\x18\x03 \x01(\x01R\x03p90\"\x99\x02\n" +
+	"\x03p90\x18\x03 \x01(\x01R\x03p90\"\xcf\x02\n" +
 	"\fSupportModel\x12\x1a\n" +
 	"\bworkload\x18\x01 \x01(\tR\bworkload\x12\x16\n" +
 	"\x06family\x18\x02 \x01(\tR\x06family\x12&\n" +
@@ -711,7 +733,11 @@ const file_karasu_v1_record_proto_rawDesc = "" +
 	"\atargets\x18\x06 \x03(\x01R\atargets\x12#\n" +
 	"\rlength_scales\x18\a \x03(\x01R\flengthScales\x12\x1b\n" +
 	"\tsignal_sd\x18\b \x01(\x01R\bsignalSd\x12\x19\n" +
-	"\bnoise_sd\x18\t \x01(\x01R\anoiseSd*\xa0\x01\n" +
+	"\bnoise_sd\x18\t \x01(\x01R\anoiseSd\x12$\n" +
+	"\vinput_bytes\x18\n" +
+	" \x01(\x01H\x00R\n" +
+	"inputBytes\x88\x01\x01B\x0e\n" +
+	"\f_input_bytes*\xa0\x01\n" +
 	"\n" +
 	"RecordKind\x12\x1b\n" +
 	"\x17RECORD_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
@@ -764,6 +790,7 @@ func file_karasu_v1_record_proto_init() {
 		return
 	}
 	file_karasu_v1_record_proto_msgTypes[1].OneofWrappers = []any{}
+	file_karasu_v1_record_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -207,6 +207,172 @@ func (x *RuntimeModel) GetRunsLog2() uint32 {
 	return 0
 }
 
+// RuntimeExtent is what a runtime model's values say of the contexts that it was
+// trained on. It is computed for the preview and is no part of a record.
+type RuntimeExtent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Made-up contexts at a scale-out, of which the values hold predictions.
+	Points uint32 `protobuf:"varint,1,opt,name=points,proto3" json:"points,omitempty"`
+	// Moved outwards to a grid. 15 GB twice where no size is known.
+	LeastInputBytes       float64           `protobuf:"fixed64,2,opt,name=least_input_bytes,json=leastInputBytes,proto3" json:"least_input_bytes,omitempty"`
+	LargestInputBytes     float64           `protobuf:"fixed64,3,opt,name=largest_input_bytes,json=largestInputBytes,proto3" json:"largest_input_bytes,omitempty"`
+	LeastScaleOut         float64           `protobuf:"fixed64,4,opt,name=least_scale_out,json=leastScaleOut,proto3" json:"least_scale_out,omitempty"`
+	LargestScaleOut       float64           `protobuf:"fixed64,5,opt,name=largest_scale_out,json=largestScaleOut,proto3" json:"largest_scale_out,omitempty"`
+	LeastRuntimeSeconds   float64           `protobuf:"fixed64,6,opt,name=least_runtime_seconds,json=leastRuntimeSeconds,proto3" json:"least_runtime_seconds,omitempty"`
+	LargestRuntimeSeconds float64           `protobuf:"fixed64,7,opt,name=largest_runtime_seconds,json=largestRuntimeSeconds,proto3" json:"largest_runtime_seconds,omitempty"`
+	Arguments             []*ArgumentExtent `protobuf:"bytes,8,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
+}
+
+func (x *RuntimeExtent) Reset() {
+	*x = RuntimeExtent{}
+	mi := &file_karasu_v1_runtime_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuntimeExtent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuntimeExtent) ProtoMessage() {}
+
+func (x *RuntimeExtent) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_runtime_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuntimeExtent.ProtoReflect.Descriptor instead.
+func (*RuntimeExtent) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_runtime_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RuntimeExtent) GetPoints() uint32 {
+	if x != nil {
+		return x.Points
+	}
+	return 0
+}
+
+func (x *RuntimeExtent) GetLeastInputBytes() float64 {
+	if x != nil {
+		return x.LeastInputBytes
+	}
+	return 0
+}
+
+func (x *RuntimeExtent) GetLargestInputBytes() float64 {
+	if x != nil {
+		return x.LargestInputBytes
+	}
+	return 0
+}
+
+func (x *RuntimeExtent) GetLeastScaleOut() float64 {
+	if x != nil {
+		return x.LeastScaleOut
+	}
+	return 0
+}
+
+func (x *RuntimeExtent) GetLargestScaleOut() float64 {
+	if x != nil {
+		return x.LargestScaleOut
+	}
+	return 0
+}
+
+func (x *RuntimeExtent) GetLeastRuntimeSeconds() float64 {
+	if x != nil {
+		return x.LeastRuntimeSeconds
+	}
+	return 0
+}
+
+func (x *RuntimeExtent) GetLargestRuntimeSeconds() float64 {
+	if x != nil {
+		return x.LargestRuntimeSeconds
+	}
+	return 0
+}
+
+func (x *RuntimeExtent) GetArguments() []*ArgumentExtent {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+// ArgumentExtent is the range of an argument's numbers, moved outwards to a grid; 0 and
+// 0 of texts.
+type ArgumentExtent struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Least         float64                `protobuf:"fixed64,2,opt,name=least,proto3" json:"least,omitempty"`
+	Largest       float64                `protobuf:"fixed64,3,opt,name=largest,proto3" json:"largest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArgumentExtent) Reset() {
+	*x = ArgumentExtent{}
+	mi := &file_karasu_v1_runtime_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArgumentExtent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArgumentExtent) ProtoMessage() {}
+
+func (x *ArgumentExtent) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_runtime_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArgumentExtent.ProtoReflect.Descriptor instead.
+func (*ArgumentExtent) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_runtime_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ArgumentExtent) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ArgumentExtent) GetLeast() float64 {
+	if x != nil {
+		return x.Least
+	}
+	return 0
+}
+
+func (x *ArgumentExtent) GetLargest() float64 {
+	if x != nil {
+		return x.Largest
+	}
+	return 0
+}
+
 // RuntimeArgument describes an argument that a model knows, not its values.
 type RuntimeArgument struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -222,7 +388,7 @@ type RuntimeArgument struct {
 
 func (x *RuntimeArgument) Reset() {
 	*x = RuntimeArgument{}
-	mi := &file_karasu_v1_runtime_proto_msgTypes[2]
+	mi := &file_karasu_v1_runtime_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -234,7 +400,7 @@ func (x *RuntimeArgument) String() string {
 func (*RuntimeArgument) ProtoMessage() {}
 
 func (x *RuntimeArgument) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_runtime_proto_msgTypes[2]
+	mi := &file_karasu_v1_runtime_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -247,7 +413,7 @@ func (x *RuntimeArgument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuntimeArgument.ProtoReflect.Descriptor instead.
 func (*RuntimeArgument) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_runtime_proto_rawDescGZIP(), []int{2}
+	return file_karasu_v1_runtime_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RuntimeArgument) GetName() string {
@@ -287,7 +453,20 @@ const file_karasu_v1_runtime_proto_rawDesc = "" +
 	"\x05sizes\x18\x03 \x03(\rR\x05sizes\x12\x16\n" +
 	"\x06values\x18\x04 \x03(\x02R\x06values\x12#\n" +
 	"\rcontexts_log2\x18\x05 \x01(\rR\fcontextsLog2\x12\x1b\n" +
-	"\truns_log2\x18\x06 \x01(\rR\brunsLog2\"U\n" +
+	"\truns_log2\x18\x06 \x01(\rR\brunsLog2\"\xfc\x02\n" +
+	"\rRuntimeExtent\x12\x16\n" +
+	"\x06points\x18\x01 \x01(\rR\x06points\x12*\n" +
+	"\x11least_input_bytes\x18\x02 \x01(\x01R\x0fleastInputBytes\x12.\n" +
+	"\x13largest_input_bytes\x18\x03 \x01(\x01R\x11largestInputBytes\x12&\n" +
+	"\x0fleast_scale_out\x18\x04 \x01(\x01R\rleastScaleOut\x12*\n" +
+	"\x11largest_scale_out\x18\x05 \x01(\x01R\x0flargestScaleOut\x122\n" +
+	"\x15least_runtime_seconds\x18\x06 \x01(\x01R\x13leastRuntimeSeconds\x126\n" +
+	"\x17largest_runtime_seconds\x18\a \x01(\x01R\x15largestRuntimeSeconds\x127\n" +
+	"\targuments\x18\b \x03(\v2\x19.karasu.v1.ArgumentExtentR\targuments\"T\n" +
+	"\x0eArgumentExtent\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05least\x18\x02 \x01(\x01R\x05least\x12\x18\n" +
+	"\alargest\x18\x03 \x01(\x01R\alargest\"U\n" +
 	"\x0fRuntimeArgument\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\bR\x04text\x12\x1a\n" +
@@ -305,19 +484,22 @@ func file_karasu_v1_runtime_proto_rawDescGZIP() []byte {
 	return file_karasu_v1_runtime_proto_rawDescData
 }
 
-var file_karasu_v1_runtime_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_karasu_v1_runtime_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_karasu_v1_runtime_proto_goTypes = []any{
 	(*Argument)(nil),        // 0: karasu.v1.Argument
 	(*RuntimeModel)(nil),    // 1: karasu.v1.RuntimeModel
-	(*RuntimeArgument)(nil), // 2: karasu.v1.RuntimeArgument
+	(*RuntimeExtent)(nil),   // 2: karasu.v1.RuntimeExtent
+	(*ArgumentExtent)(nil),  // 3: karasu.v1.ArgumentExtent
+	(*RuntimeArgument)(nil), // 4: karasu.v1.RuntimeArgument
 }
 var file_karasu_v1_runtime_proto_depIdxs = []int32{
-	2, // 0: karasu.v1.RuntimeModel.arguments:type_name -> karasu.v1.RuntimeArgument
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	4, // 0: karasu.v1.RuntimeModel.arguments:type_name -> karasu.v1.RuntimeArgument
+	3, // 1: karasu.v1.RuntimeExtent.arguments:type_name -> karasu.v1.ArgumentExtent
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_runtime_proto_init() }
@@ -335,7 +517,7 @@ func file_karasu_v1_runtime_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_karasu_v1_runtime_proto_rawDesc), len(file_karasu_v1_runtime_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
