@@ -10,7 +10,6 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
-	"github.com/karasu-project/karasu/proto/karasu/v1/karasuv1connect"
 	"github.com/karasu-project/karasu/store/wire"
 )
 
@@ -40,22 +39,13 @@ type predictionFlags struct {
 }
 
 // target is what the daemon is asked for.
-func (f predictionFlags) target(a *app, client karasuv1connect.KarasuServiceClient) (*karasuv1.PredictionTarget, error) {
+func (f predictionFlags) target() (*karasuv1.PredictionTarget, error) {
 	t := &karasuv1.PredictionTarget{
 		Infrastructure: f.Infrastructure, Framework: f.Framework, Algorithm: f.Algorithm,
 		Job: f.Job, InputBytes: float64(f.Input), Solo: f.Solo,
 	}
-	if f.Job == "" {
-		if f.Framework == "" || f.Algorithm == "" {
-			return nil, usagef("--framework and --algorithm are missing; or name a job with stored runs: --job NAME")
-		}
-		if f.Infrastructure == "" {
-			var err error
-			if t.Infrastructure, err = knownInfrastructure(a, client, f.Framework, f.Algorithm); err != nil {
-				return nil, err
-			}
-			a.note("taking --infrastructure %s, on which this is known", clean(t.GetInfrastructure()))
-		}
+	if f.Job == "" && (f.Framework == "" || f.Algorithm == "") {
+		return nil, usagef("--framework and --algorithm are missing; or name a job with stored runs: --job NAME")
 	}
 	for _, pair := range f.Argument {
 		name, value, ok := strings.Cut(pair, "=")
@@ -107,11 +97,11 @@ Examples:
 
 // Run asks for a prediction.
 func (c predictOneCmd) Run(a *app) error {
-	client, err := a.client()
+	target, err := c.target()
 	if err != nil {
 		return err
 	}
-	target, err := c.target(a, client)
+	client, err := a.client()
 	if err != nil {
 		return err
 	}
@@ -161,7 +151,7 @@ func printBasis(w *bytes.Buffer, b *karasuv1.PredictionBasis) {
 		t.add(percent(s.GetShare()), s.GetOrigin(), dash(s.GetOrganisation()), dash(author[max(0, len(author)-8):]), number(s.GetContexts()), number(s.GetRuns()))
 	}
 	fmt.Fprintln(w)
-	t.print(w, "")
+	t.hideUnknown("PEER").print(w, "")
 	for _, s := range b.GetSources() {
 		if s.GetProblem() != "" {
 			fmt.Fprintf(w, "The model of %s has no say: %s.\n", clean(dash(s.GetOrganisation())), clean(s.GetProblem()))

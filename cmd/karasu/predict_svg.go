@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -40,7 +41,7 @@ type bars struct {
 func sweepPlot(s *karasuv1.SweepResponse, q quantity) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = q.name+" with 80% intervals", "nodes", q.unit
-	p.Legend.Top = true
+	p.Legend.Top, p.Legend.Left = true, q.name == "cost" // where runtimes and costs are not
 	types := machineTypesOf(s)
 	drawn := false
 	low, high := math.Inf(1), 0.
@@ -85,7 +86,29 @@ func sweepPlot(s *karasuv1.SweepResponse, q quantity) (*plot.Plot, error) {
 	p.Y.Min, p.Y.Max = low, high
 	logarithmic(&p.X)
 	logarithmic(&p.Y)
+	p.X.Tick.Marker = nodeTicks(s)
 	return p, nil
+}
+
+// nodeTicks are the numbers of nodes, labelled as far as there is room.
+func nodeTicks(s *karasuv1.SweepResponse) plot.ConstantTicks {
+	var nodes []uint32
+	for _, r := range s.GetPredictions() {
+		nodes = append(nodes, r.GetNodes())
+	}
+	slices.Sort(nodes)
+	nodes = slices.Compact(nodes)
+	const labels = 12 // that fit beside each other
+	apart := math.Log(float64(nodes[len(nodes)-1])/float64(nodes[0])) / labels
+	out, last := plot.ConstantTicks{}, math.Inf(-1)
+	for _, n := range nodes {
+		t := plot.Tick{Value: float64(n)}
+		if at := math.Log(t.Value); at >= last+apart {
+			t.Label, last = fmt.Sprint(n), at
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 // addSeries draws one machine type.

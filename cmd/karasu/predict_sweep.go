@@ -69,11 +69,11 @@ func (c predictSweepCmd) Run(a *app) error {
 	if c.Confidence > 0 && c.Deadline == nil {
 		return usagef("--confidence needs a --deadline to be confident of")
 	}
-	client, err := a.client()
+	target, err := c.target()
 	if err != nil {
 		return err
 	}
-	target, err := c.target(a, client)
+	client, err := a.client()
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func printSweep(w *bytes.Buffer, s *karasuv1.SweepResponse) {
 		}
 		t.add(predicted(p), seconds(p.GetRuntimeSeconds()), seconds(p.GetRuntimeLowSeconds()), seconds(p.GetRuntimeHighSeconds()),
 			optional(p.CostUsd, dollars), optional(p.CostLowUsd, dollars), optional(p.CostHighUsd, dollars),
-			optional(p.ProbabilityOfMeetingDeadline, percent), mark)
+			optional(p.ProbabilityOfMeetingDeadline, exactPercent), mark)
 	}
 	t.hideUnknown("COST", "IN TIME").print(w, "")
 }
@@ -135,5 +135,8 @@ func printDeadline(w *bytes.Buffer, d *karasuv1.DeadlineAnswer, of int) {
 // exactPercent keeps a tenth of a percent, which matters near 100, and never rounds up
 // to certainty.
 func exactPercent(share float64) string {
+	if share > 0 && share < .001 {
+		return "<0.1%"
+	}
 	return strconv.FormatFloat(float64(int(share*1000))/10, 'f', -1, 64) + "%"
 }

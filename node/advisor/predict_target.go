@@ -24,12 +24,45 @@ func (a *Advisor) predictionTarget(ctx context.Context, m *karasuv1.PredictionTa
 		Infrastructure: m.GetInfrastructure(), Framework: m.GetFramework(), Algorithm: m.GetAlgorithm(),
 		Job: m.GetJob(), InputBytes: m.GetInputBytes(), Arguments: given,
 	}.Normalize()
-	if w.Job != "" {
-		if w, err = a.completed(ctx, w); err != nil {
-			return model.Workload{}, err
-		}
+	switch {
+	case w.Job != "":
+		w, err = a.completed(ctx, w)
+	case w.Infrastructure == "" && w.Framework != "" && w.Algorithm != "":
+		w.Infrastructure, err = a.infrastructureOf(ctx, w.Framework, w.Algorithm)
+	}
+	if err != nil {
+		return model.Workload{}, err
 	}
 	return w, w.Validate()
+}
+
+// infrastructureOf returns the only infrastructure on which the organisation ran an
+// algorithm or, if it never did, peers.
+func (a *Advisor) infrastructureOf(ctx context.Context, framework, name string) (string, error) {
+	runs, err := a.Runs.Runs(ctx, private.Filter{})
+	if err != nil {
+		return "", err
+	}
+	var own, peers []string
+	for _, r := range runs {
+		if w := r.Workload; w.Framework == framework && w.Algorithm == name {
+			own = append(own, w.Infrastructure)
+		}
+	}
+	for _, e := range a.Commons.Usable(func(t model.Topic) bool { return t.Framework == framework && t.Algorithm == name }) {
+		peers = append(peers, e.Topic.Infrastructure)
+	}
+	for _, found := range [][]string{own, peers} {
+		slices.Sort(found)
+		switch found = slices.Compact(found); len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			return "", badInput("infrastructure", "is missing, and several are known: "+strings.Join(found, ", "))
+		}
+	}
+	return "", badInput("infrastructure", fmt.Sprintf("is missing, such as aws-ec2, and nothing is known of %s/%s that would tell it", framework, name))
 }
 
 // argumentsOf refuses an argument that is given twice, also with one value.
