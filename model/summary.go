@@ -14,6 +14,8 @@ type Summary struct {
 	Pseudonym string
 	// InputSizeLog2 is the shared bucket of the input size; 0 is unknown.
 	InputSizeLog2 int
+	// ExactInputBytes is the input size where it is shared exactly; 0 is not.
+	ExactInputBytes float64
 	Points        []Point
 	// Absolute says that Level is shared; without it only the shape is known.
 	Absolute bool
@@ -58,8 +60,8 @@ func (s Summary) Validate() error {
 	if err := ValidatePseudonym(s.Pseudonym); err != nil {
 		return err
 	}
-	if s.InputSizeLog2 < 0 || s.InputSizeLog2 > 60 {
-		return invalid("input size", "must be between 2^0 and 2^60 bytes: 2^%d", s.InputSizeLog2)
+	if err := ValidateSharedSize(s.InputSizeLog2, s.ExactInputBytes); err != nil {
+		return err
 	}
 	if len(s.Points) == 0 || len(s.Points) > MaxPoints {
 		return invalid("configurations", "must be between 1 and %d: %d", MaxPoints, len(s.Points))
@@ -102,6 +104,30 @@ func (p Point) validate() error {
 		return invalid("log runtime", "of %s must be within ±%d of the level: %g", p.Configuration, maxLogDeviation, p.LogRuntime)
 	}
 	return p.Metrics.Validate()
+}
+
+// ValidateSharedSize checks an input size as it is shared: a bucket up to 2^60 bytes (0
+// is unknown), and bytes of that bucket where they are shared (0 is not).
+func ValidateSharedSize(log2 int, exact float64) error {
+	switch {
+	case log2 < 0 || log2 > maxInputSizeLog2:
+		return invalid("input size", "must be between 2^0 and 2^%d bytes: 2^%d", maxInputSizeLog2, log2)
+	case exact == 0:
+	case !(exact >= 1 && exact <= MaxInputBytes):
+		return invalid("input bytes", "must be between 1 byte and 1 EiB, or left out: %g", exact)
+	case inputSizeLog2(exact) != log2:
+		return invalid("input bytes", "are about 2^%d, but the input size is said to be about 2^%d bytes: %g", inputSizeLog2(exact), log2, exact)
+	}
+	return nil
+}
+
+// InputBytes is the input size as far as it is shared: exact, or the middle of its
+// bucket. 0 is unknown.
+func (s *Summary) InputBytes() float64 {
+	if s.ExactInputBytes == 0 && s.InputSizeLog2 > 0 {
+		return math.Exp2(float64(s.InputSizeLog2))
+	}
+	return s.ExactInputBytes
 }
 
 // ValidatePseudonym checks for 32 lower-case hex digits.

@@ -110,8 +110,13 @@ func (w Workload) InputSizeLog2() int {
 	if w.InputBytes < 1 {
 		return 0
 	}
-	return int(math.Round(math.Log2(w.InputBytes)))
+	return inputSizeLog2(w.InputBytes)
 }
+
+// maxInputSizeLog2 is log2 of [MaxInputBytes].
+const maxInputSizeLog2 = 60
+
+func inputSizeLog2(bytes float64) int { return int(math.Round(math.Log2(bytes))) }
 
 // Identity is the string that tells the workload from others of one organisation.
 // Input size and arguments are not in it: they may change from run to run.

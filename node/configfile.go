@@ -65,6 +65,7 @@ organisation = %q
 %s
 # minimum_runs = 3           # of a workload, before anything of it leaves
 # absolute_runtimes = false  # false: only the shape leaves, not the seconds
+# exact_sizes = false        # false: only the power of two of an input size leaves
 # epsilon = 0.0              # above 0: Laplace noise of scale ln 2 / epsilon
 # valid_for = "180d"
 #

@@ -102,7 +102,7 @@ func printRecord(w *bytes.Buffer, p *karasuv1.PreviewedRecord) {
 		printSummary(w, p.GetSummary())
 	case p.GetModel() != nil:
 		m := p.GetModel()
-		fmt.Fprintf(w, "  workload %s, input %s, %s with %d points of %d features\n", clean(m.GetWorkload()), log2Size(m.GetInputSizeLog2()),
+		fmt.Fprintf(w, "  workload %s, input %s, %s with %d points of %d features\n", clean(m.GetWorkload()), inputSize(m.GetInputSizeLog2(), m.InputBytes),
 			clean(m.GetFamily()), len(m.GetTargets()), m.GetDimensions())
 		fmt.Fprintf(w, "  length scales %.3g, signal %.3g, noise %.3g\n  inputs %.4g\n  targets %.4g\n",
 			m.GetLengthScales(), m.GetSignalSd(), m.GetNoiseSd(), m.GetInputs(), m.GetTargets())
@@ -115,7 +115,7 @@ func printSummary(w *bytes.Buffer, s *karasuv1.RunSummary) {
 	if s.Level != nil {
 		level = fmt.Sprintf("%.4f", s.GetLevel())
 	}
-	fmt.Fprintf(w, "  workload %s, input %s, level %s, noise scale %g\n", clean(s.GetWorkload()), log2Size(s.GetInputSizeLog2()), level, s.GetNoiseScale())
+	fmt.Fprintf(w, "  workload %s, input %s, level %s, noise scale %g\n", clean(s.GetWorkload()), inputSize(s.GetInputSizeLog2(), s.InputBytes), level, s.GetNoiseScale())
 	t := newTable("  CONFIGURATION", ">VCPUS", ">GIB", ">LOG RUNTIME", ">OK", ">FAILED", ">TIMEOUT", "METRICS P10/P50/P90")
 	for _, c := range s.GetConfigurations() {
 		t.add(fmt.Sprintf("  %dx%s", c.GetScaleOut(), c.GetMachineType()), fmt.Sprintf("%g", c.GetVcpus()), fmt.Sprintf("%g", c.GetMemoryGib()),
@@ -137,7 +137,11 @@ func metrics(m *karasuv1.ResourceMetrics) string {
 	return dash(strings.Join(parts, " "))
 }
 
-func log2Size(bits uint32) string {
+// inputSize prints what is shared of an input size.
+func inputSize(bits uint32, exact *float64) string {
+	if exact != nil {
+		return fmt.Sprintf("exactly %.0f bytes", *exact)
+	}
 	if bits == 0 || bits > 60 {
 		return "unknown"
 	}

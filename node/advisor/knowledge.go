@@ -186,8 +186,8 @@ func level(p *search.Problem) (mean, sd float64) {
 			continue
 		}
 		l := s.Level + levelPerCores*(coresOfCandidates(p)-coresOfPoints(s))
-		if p.InputBytes > 0 && s.InputSizeLog2 > 0 {
-			l += levelPerInput * math.Ln2 * (math.Log2(p.InputBytes) - float64(s.InputSizeLog2))
+		if theirs := s.InputBytes(); p.InputBytes > 0 && theirs > 0 {
+			l += levelPerInput * math.Log(p.InputBytes/theirs)
 		}
 		levels = append(levels, l)
 	}

@@ -139,3 +139,28 @@ func TestPolicyValidate(t *testing.T) {
 		}
 	}
 }
+
+// TestExactSizesAreAChoice: without it only the power of two of an input size leaves.
+func TestExactSizesAreAChoice(t *testing.T) {
+	const bytes = 20_123_456_789
+	var runs []model.Run
+	for _, nodes := range []int{2, 4, 8} {
+		r := run("m4.large", nodes, 1000/float64(nodes), model.OK)
+		r.Workload.InputBytes = bytes
+		runs = append(runs, r)
+	}
+	for _, exact := range []bool{false, true} {
+		policy := share.DefaultPolicy()
+		policy.ExactSizes = exact
+		drafts, withheld := share.Prepare(runs, policy, pseudonyms, machines)
+		if len(drafts) != 2 || len(withheld) != 0 {
+			t.Fatalf("%d drafts, withheld %v", len(drafts), withheld)
+		}
+		for _, d := range drafts {
+			got, log2 := d.Summary.GetInputBytes()+d.Model.GetInputBytes(), d.Summary.GetInputSizeLog2()+d.Model.GetInputSizeLog2()
+			if want := map[bool]float64{true: bytes}[exact]; got != want || log2 != 34 {
+				t.Errorf("exact %v: %s shares %g bytes and 2^%d, want %g and 2^34", exact, d.Key, got, log2, want)
+			}
+		}
+	}
+}

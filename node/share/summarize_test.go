@@ -60,7 +60,7 @@ func TestSummarize(t *testing.T) {
 	level := (math.Log(200) + math.Log(800)) / 2
 	want := model.Summary{
 		Topic:     model.Topic{Infrastructure: "aws-ec2", Framework: "spark", Algorithm: "pagerank"},
-		Pseudonym: pseudonyms.Workload(workload()), InputSizeLog2: 34, Absolute: true, Level: level,
+		Pseudonym: pseudonyms.Workload(workload()), InputSizeLog2: 34, ExactInputBytes: 1 << 34, Absolute: true, Level: level,
 		Points: []model.Point{
 			{Configuration: model.Configuration{MachineType: "m4.large", ScaleOut: 2}, Resources: model.Resources{VCPUs: 2, MemoryGiB: 8}, Failed: 1},
 			{Configuration: model.Configuration{MachineType: "m4.large", ScaleOut: 4}, Resources: model.Resources{VCPUs: 2, MemoryGiB: 8}, LogRuntime: math.Log(800) - level, Timeout: 1},

@@ -170,9 +170,7 @@ func supportTrace(support *Support, target model.Topic, noiseSD float64) (ensemb
 		return ensemble.Trace{}, false
 	}
 	t := ensemble.Trace{Class: classOf(s.Topic, target), Workload: support.Author + "/" + s.Pseudonym, Centred: !s.Absolute}
-	if s.InputSizeLog2 > 0 {
-		t.InputBytes = math.Exp2(float64(s.InputSizeLog2))
-	}
+	t.InputBytes = s.InputBytes()
 	// Laplace noise of scale b has variance 2 b^2.
 	variance := noiseSD*noiseSD + 2*s.NoiseScale*s.NoiseScale
 	for _, q := range s.Points {

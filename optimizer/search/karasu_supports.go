@@ -156,7 +156,7 @@ func hashSupport(s *Support) [sha256.Size]byte {
 	}
 	sum := &s.Summary
 	h.Write([]byte(sum.Topic.String() + "\x00" + sum.Pseudonym + "\x00"))
-	numbers(h, float64(sum.InputSizeLog2), flag(sum.Absolute), sum.Level, sum.NoiseScale, float64(len(sum.Points)))
+	numbers(h, sum.InputBytes(), flag(sum.Absolute), sum.Level, sum.NoiseScale, float64(len(sum.Points)))
 	for _, q := range sum.Points {
 		h.Write([]byte(q.Configuration.String() + "\x00"))
 		numbers(h, q.Resources.VCPUs, q.Resources.MemoryGiB, q.LogRuntime, float64(q.OK), float64(q.Failed), float64(q.Timeout))

@@ -70,8 +70,8 @@ func SelectSupports(p *Problem, all []Support, observed []Observation, limit int
 func promise(p *Problem, s *model.Summary, observed []Observation) float64 {
 	score := rankWeight * rankCorrelation(s.Points, observed)
 	likeness := 0.5
-	if p.InputBytes > 0 && s.InputSizeLog2 > 0 {
-		likeness = math.Exp(-math.Abs(math.Log2(p.InputBytes)-float64(s.InputSizeLog2)) / sizeScale)
+	if theirs := s.InputBytes(); p.InputBytes > 0 && theirs > 0 {
+		likeness = math.Exp(-math.Abs(math.Log2(p.InputBytes/theirs)) / sizeScale)
 	}
 	return score + sizeWeight*likeness + pointsWeight*min(1, float64(len(s.Points))/enoughPoints)
 }

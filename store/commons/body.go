@@ -22,7 +22,9 @@ type Model struct {
 	Pseudonym string
 	// InputSizeLog2 is the shared bucket of the input size; 0 is unknown.
 	InputSizeLog2 int
-	Weights       *gp.Weights
+	// ExactInputBytes is the input size where it is shared exactly; 0 is not.
+	ExactInputBytes float64
+	Weights         *gp.Weights
 }
 
 // SummaryKey is the key under which a workload's summary is shared.
@@ -41,6 +43,9 @@ func EncodeSummary(s model.Summary) *karasuv1.RunSummary {
 	}
 	if s.Absolute {
 		m.Level = proto.Float64(s.Level)
+	}
+	if s.ExactInputBytes > 0 {
+		m.InputBytes = proto.Float64(s.ExactInputBytes)
 	}
 	for _, p := range s.Points {
 		m.Configurations = append(m.Configurations, &karasuv1.ConfigurationSummary{
@@ -61,7 +66,7 @@ func DecodeSummary(r *Record) (model.Summary, error) {
 		return model.Summary{}, err
 	}
 	s := model.Summary{
-		Topic: r.Topic, Pseudonym: m.GetWorkload(), InputSizeLog2: int(m.GetInputSizeLog2()),
+		Topic: r.Topic, Pseudonym: m.GetWorkload(), InputSizeLog2: int(m.GetInputSizeLog2()), ExactInputBytes: m.GetInputBytes(),
 		Absolute: m.Level != nil, Level: m.GetLevel(), NoiseScale: m.GetNoiseScale(),
 	}
 	if n := len(m.GetConfigurations()); n > model.MaxPoints {
@@ -83,13 +88,18 @@ func DecodeSummary(r *Record) (model.Summary, error) {
 }
 
 // EncodeModel returns the body of a support model. The topic is the record's.
-func EncodeModel(pseudonym string, inputSizeLog2 int, w *gp.Weights) *karasuv1.SupportModel {
-	return &karasuv1.SupportModel{
+// inputBytes is 0 where the size is not shared exactly.
+func EncodeModel(pseudonym string, inputSizeLog2 int, inputBytes float64, w *gp.Weights) *karasuv1.SupportModel {
+	m := &karasuv1.SupportModel{
 		Workload: pseudonym, Family: gp.Family,
 		InputSizeLog2: uint32(inputSizeLog2), Dimensions: uint32(w.Dimensions),
 		Inputs: w.Inputs, Targets: w.Targets, LengthScales: w.LengthScales,
 		SignalSd: w.SignalSD, NoiseSd: w.NoiseSD,
 	}
+	if inputBytes > 0 {
+		m.InputBytes = proto.Float64(inputBytes)
+	}
+	return m
 }
 
 // DecodeModel returns the support model that a record's body holds. The error
@@ -103,8 +113,8 @@ func DecodeModel(r *Record) (Model, error) {
 	if err := model.ValidatePseudonym(m.GetWorkload()); err != nil {
 		return Model{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	if m.GetInputSizeLog2() > maxInputSizeLog2 {
-		return Model{}, fmt.Errorf("%w: input size must be at most 2^%d bytes: 2^%d", ErrMalformed, maxInputSizeLog2, m.GetInputSizeLog2())
+	if err := model.ValidateSharedSize(int(m.GetInputSizeLog2()), m.GetInputBytes()); err != nil {
+		return Model{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if m.GetFamily() != gp.Family {
 		return Model{}, fmt.Errorf("%w: %q, known is %q", ErrFamily, clip(m.GetFamily()), gp.Family)
@@ -116,15 +126,14 @@ func DecodeModel(r *Record) (Model, error) {
 	if err := w.Validate(); err != nil {
 		return Model{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	return Model{Topic: r.Topic, Pseudonym: m.GetWorkload(), InputSizeLog2: int(m.GetInputSizeLog2()), Weights: w}, nil
+	return Model{
+		Topic: r.Topic, Pseudonym: m.GetWorkload(), InputSizeLog2: int(m.GetInputSizeLog2()), ExactInputBytes: m.GetInputBytes(), Weights: w,
+	}, nil
 }
 
 // ErrFamily says that a support or runtime model is of a family that this version does not
 // know. It is not the sender's fault: the record is carried and not used.
 var ErrFamily = errors.New("unknown family of models")
-
-// maxInputSizeLog2 is log2 of model.MaxInputBytes.
-const maxInputSizeLog2 = 60
 
 // ValidateBody checks what a record holds: that its body decodes, is within the
 // bounds of its kind, and belongs to its key. A body of an unknown kind, or a

@@ -32,7 +32,7 @@ const (
 
 func TestSummaryRoundTrip(t *testing.T) {
 	shape := summary()
-	shape.Absolute, shape.NoiseScale = false, 0
+	shape.Absolute, shape.NoiseScale, shape.ExactInputBytes = false, 0, 1.1e9
 	for _, s := range []model.Summary{summary(), shape} {
 		r := with(t, kindSummary, commons.SummaryKey(pseudonym), commons.EncodeSummary(s))
 		got, err := commons.DecodeSummary(r)
@@ -49,12 +49,12 @@ func TestSummaryRoundTrip(t *testing.T) {
 }
 
 func TestModelRoundTrip(t *testing.T) {
-	r := with(t, kindModel, commons.ModelKey(pseudonym), commons.EncodeModel(pseudonym, 30, weights()))
+	r := with(t, kindModel, commons.ModelKey(pseudonym), commons.EncodeModel(pseudonym, 30, 1e9, weights()))
 	got, err := commons.DecodeModel(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := commons.Model{Topic: summary().Topic, Pseudonym: pseudonym, InputSizeLog2: 30, Weights: weights()}
+	want := commons.Model{Topic: summary().Topic, Pseudonym: pseudonym, InputSizeLog2: 30, ExactInputBytes: 1e9, Weights: weights()}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -77,6 +77,10 @@ func TestRefusesSummaries(t *testing.T) {
 		{"level", func(m *karasuv1.RunSummary) { m.Level = proto.Float64(math.NaN()) }},
 		{"noise", func(m *karasuv1.RunSummary) { m.NoiseScale = -1 }},
 		{"input size", func(m *karasuv1.RunSummary) { m.InputSizeLog2 = 61 }},
+		{"input bytes", func(m *karasuv1.RunSummary) { m.InputBytes = proto.Float64(1e9 * 1.6) }},
+		{"input bytes NaN", func(m *karasuv1.RunSummary) { m.InputBytes = proto.Float64(math.NaN()) }},
+		{"input bytes below one", func(m *karasuv1.RunSummary) { m.InputBytes = proto.Float64(.5) }},
+		{"input bytes without a bucket", func(m *karasuv1.RunSummary) { m.InputSizeLog2, m.InputBytes = 0, proto.Float64(1e9) }},
 		{"scale-out", func(m *karasuv1.RunSummary) { m.Configurations[0].ScaleOut = 0 }},
 		{"huge scale-out", func(m *karasuv1.RunSummary) { m.Configurations[0].ScaleOut = math.MaxUint32 }},
 		{"machine type", func(m *karasuv1.RunSummary) { m.Configurations[0].MachineType = "m4\n" }},
@@ -111,6 +115,8 @@ func TestRefusesModels(t *testing.T) {
 		{"pseudonym", func(m *karasuv1.SupportModel) { m.Workload = "" }},
 		{"another's key", func(m *karasuv1.SupportModel) { m.Workload = strings.Repeat("f", 32) }},
 		{"input size", func(m *karasuv1.SupportModel) { m.InputSizeLog2 = 61 }},
+		{"input bytes", func(m *karasuv1.SupportModel) { m.InputBytes = proto.Float64(1e9) }},
+		{"input bytes infinite", func(m *karasuv1.SupportModel) { m.InputBytes = proto.Float64(math.Inf(1)) }},
 		{"no inputs", func(m *karasuv1.SupportModel) { m.Inputs, m.Targets = nil, nil }},
 		{"shape", func(m *karasuv1.SupportModel) { m.Dimensions = 3 }},
 		{"huge shape", func(m *karasuv1.SupportModel) { m.Dimensions = math.MaxUint32 }},
@@ -119,7 +125,7 @@ func TestRefusesModels(t *testing.T) {
 		{"noise", func(m *karasuv1.SupportModel) { m.NoiseSd = 0 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := proto.CloneOf(commons.EncodeModel(pseudonym, 0, weights()))
+			m := proto.CloneOf(commons.EncodeModel(pseudonym, 0, 0, weights()))
 			c.change(m)
 			if err := commons.ValidateBody(with(t, kindModel, commons.ModelKey(pseudonym), m)); !errors.Is(err, commons.ErrMalformed) {
 				t.Errorf("got %v", err)
@@ -129,7 +135,7 @@ func TestRefusesModels(t *testing.T) {
 }
 
 func TestUnknownFamilyIsCarriedNotUsed(t *testing.T) {
-	m := commons.EncodeModel(pseudonym, 0, weights())
+	m := commons.EncodeModel(pseudonym, 0, 0, weights())
 	m.Family = "gp-matern52-ard/2"
 	r := with(t, kindModel, commons.ModelKey(pseudonym), m)
 	if _, err := commons.DecodeModel(r); !errors.Is(err, commons.ErrFamily) {
@@ -141,7 +147,7 @@ func TestUnknownFamilyIsCarriedNotUsed(t *testing.T) {
 }
 
 func TestDecodersAskForTheirKind(t *testing.T) {
-	r := with(t, kindModel, "x", commons.EncodeModel(pseudonym, 0, weights()))
+	r := with(t, kindModel, "x", commons.EncodeModel(pseudonym, 0, 0, weights()))
 	if _, err := commons.DecodeSummary(r); !errors.Is(err, commons.ErrKind) {
 		t.Errorf("got %v", err)
 	}
@@ -173,7 +179,7 @@ func FuzzDecodeSummary(f *testing.F) {
 }
 
 func FuzzDecodeModel(f *testing.F) {
-	f.Add(with(f, kindModel, "", commons.EncodeModel(pseudonym, 30, weights())).Body)
+	f.Add(with(f, kindModel, "", commons.EncodeModel(pseudonym, 30, 0, weights())).Body)
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := commons.DecodeModel(&commons.Record{Kind: kindModel, Topic: summary().Topic, Body: b})

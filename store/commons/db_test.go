@@ -480,7 +480,7 @@ func BenchmarkByTopic(b *testing.B) {
 	for range 68 {
 		w.Inputs, w.Targets = append(w.Inputs, 0.5, 0.5), append(w.Targets, 0)
 	}
-	body, err := proto.Marshal(commons.EncodeModel(pseudonym, 30, w))
+	body, err := proto.Marshal(commons.EncodeModel(pseudonym, 30, 0, w))
 	if err != nil {
 		b.Fatal(err)
 	}
