@@ -66,6 +66,7 @@ organisation = %q
 # minimum_runs = 3           # of a workload, before anything of it leaves
 # absolute_runtimes = false  # false: only the shape leaves, not the seconds
 # exact_sizes = false        # false: only the power of two of an input size leaves
+# runtime_models = false     # true: general models leave, which tell runtimes in seconds
 # epsilon = 0.0              # above 0: Laplace noise of scale ln 2 / epsilon
 # valid_for = "180d"
 #

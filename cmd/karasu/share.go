@@ -17,7 +17,8 @@ type shareCmd struct {
 }
 
 type sharePreviewCmd struct {
-	Policy policy `help:"What would leave if that were the policy of every topic: both, summaries, models or off. Default: the policy of config.toml." words:"both,summaries,models,off" placeholder:"POLICY"`
+	Policy        policy `help:"What would leave if that were the policy of every topic: both, summaries, models or off. Default: the policy of config.toml." words:"both,summaries,models,off" placeholder:"POLICY"`
+	RuntimeModels bool   `help:"What would leave if runtime models were shared, too."`
 	jsonFlag
 }
 
@@ -40,7 +41,8 @@ func (sharePreviewCmd) Help() string {
 Example:
 
   karasu share preview --json
-  karasu share preview --policy summaries`
+  karasu share preview --policy summaries
+  karasu share preview --runtime-models`
 }
 
 // Run prints what leaves.
@@ -49,7 +51,9 @@ func (c sharePreviewCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	res, err := client.PreviewShare(a.ctx, connect.NewRequest(&karasuv1.PreviewShareRequest{Policy: string(c.Policy)}))
+	res, err := client.PreviewShare(a.ctx, connect.NewRequest(&karasuv1.PreviewShareRequest{
+		Policy: string(c.Policy), RuntimeModels: c.RuntimeModels,
+	}))
 	if err != nil {
 		return err
 	}
@@ -66,6 +70,9 @@ func (c sharePreviewCmd) Run(a *app) error {
 			if c.Policy != "" {
 				fmt.Fprintf(w, "That would leave with policy = %q under [share] in config.toml and no [[share.topic]].\n", c.Policy)
 			}
+			if c.RuntimeModels {
+				fmt.Fprintln(w, "Runtime models leave with runtime_models = true under [share] in config.toml, of topics whose policy is models or both.")
+			}
 		}
 		if len(res.Msg.GetWithheld()) == 0 {
 			return
@@ -81,7 +88,7 @@ func (c sharePreviewCmd) Run(a *app) error {
 
 // word chooses between what is and what would be.
 func (c sharePreviewCmd) word(is, would string) string {
-	if c.Policy == "" {
+	if c.Policy == "" && !c.RuntimeModels {
 		return is
 	}
 	return would
@@ -106,6 +113,8 @@ func printRecord(w *bytes.Buffer, p *karasuv1.PreviewedRecord) {
 			clean(m.GetFamily()), len(m.GetTargets()), m.GetDimensions())
 		fmt.Fprintf(w, "  length scales %.3g, signal %.3g, noise %.3g\n  inputs %.4g\n  targets %.4g\n",
 			m.GetLengthScales(), m.GetSignalSd(), m.GetNoiseSd(), m.GetInputs(), m.GetTargets())
+	case p.GetRuntime() != nil:
+		printRuntime(w, p.GetRuntime(), p.GetRuntimeExtent())
 	}
 	fmt.Fprintln(w)
 }
