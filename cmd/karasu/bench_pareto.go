@@ -10,7 +10,7 @@ import (
 type replayFlags struct {
 	Runs           string   `help:"Run table (CSV)." placeholder:"FILE" type:"path" required:""`
 	Infrastructure string   `help:"Infrastructure of a table that does not say it." default:"aws-ec2"`
-	Methods        []string `help:"Of evidence, karasu, cherrypick and random." default:"${methods}" placeholder:"NAMES"`
+	Methods        []string `help:"Of evidence, karasu, karasu-trees, cherrypick, arrow and random." default:"${methods}" placeholder:"NAMES"`
 	Scenarios      []string `help:"Of those of bench search. Default: all." placeholder:"NAMES"`
 	Seeds          int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
 	Seed           uint64   `help:"Seed of the first set." default:"1"`

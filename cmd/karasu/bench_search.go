@@ -13,7 +13,7 @@ import (
 type benchSearchCmd struct {
 	Runs           string   `help:"Run table (CSV)." placeholder:"FILE" type:"path" required:""`
 	Infrastructure string   `help:"Infrastructure of a table that does not say it." default:"aws-ec2"`
-	Methods        []string `help:"Of evidence, karasu, cherrypick and random." default:"evidence"`
+	Methods        []string `help:"Of evidence, karasu, karasu-trees, cherrypick, arrow and random." default:"evidence"`
 	Scenarios      []string `help:"Of those above, RQ1 and RQ2 for all of theirs. Default: all but those of research questions." placeholder:"NAME"`
 	Objective      string   `help:"cost, runtime, energy or carbon." default:"cost"`
 	Seeds          int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`

@@ -87,7 +87,7 @@ type settingsFlags struct {
 	Confidence   share     `help:"How sure an answer must be to keep to target and budget: 0.95 or 95%. Without it a run that kept to them will do." placeholder:"SHARE"`
 	Objective    goals     `help:"What to minimise: cost (USD a run, from the catalog's prices), runtime, energy (Wh) or carbon (g CO2e); two or three of them, such as cost,runtime, for their Pareto front. Default: cost." words:"cost,runtime,energy,carbon" default:"cost"`
 	Region       string    `help:"Whose grid carbon is counted for, such as eu-west-1. Default: by infrastructure, us-east-1 for AWS." placeholder:"NAME"`
-	Method       string    `help:"evidence: own and others' runs, weighted by how well they explain the job's (the default). karasu: the published ensemble, weighted by ranking. cherrypick: the job's own runs only. random: a baseline." words:"evidence,karasu,cherrypick,random" placeholder:"NAME"`
+	Method       string    `help:"evidence: own and others' runs, weighted by how well they explain the job's (the default). karasu: the published ensemble, weighted by ranking; karasu-trees: the same with trees that use what runs were busy with. cherrypick, arrow: both with the job's own runs only. random: a baseline." words:"evidence,karasu,karasu-trees,cherrypick,arrow,random" placeholder:"NAME"`
 	Solo         bool      `help:"Use no peer's knowledge."`
 	Seed         uint64    `help:"Seed of whatever is random." placeholder:"N"`
 	MachineTypes []string  `help:"Candidates, such as m4.large,m4.xlarge. Default: the infrastructure's." placeholder:"NAMES"`

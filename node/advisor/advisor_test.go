@@ -79,7 +79,7 @@ const (
 
 func TestSearchToTheEnd(t *testing.T) {
 	f := newFixture(t)
-	for _, method := range []string{"evidence", "karasu", "cherrypick", "random"} {
+	for _, method := range []string{"evidence", "karasu", "karasu-trees", "cherrypick", "arrow", "random"} {
 		s := settings("job-" + method)
 		s.Method = method
 		state, err := f.Start(t.Context(), s)

@@ -24,7 +24,7 @@ func TestGoalsAreChecked(t *testing.T) {
 		{"budget", func(s *karasuv1.SearchSettings) { s.BudgetUsd = -1 }, "budget"},
 		{"budget NaN", func(s *karasuv1.SearchSettings) { s.BudgetUsd = math.NaN() }, "budget"},
 		{"region", func(s *karasuv1.SearchSettings) { s.Region = "eu-wst-1" }, "did you mean eu-west-1?"},
-		{"method", func(s *karasuv1.SearchSettings) { s.Objective, s.Method = "cost,runtime", "karasu" }, "takes one objective; use the method evidence"},
+		{"method", func(s *karasuv1.SearchSettings) { s.Confidence, s.Method = .9, "random" }, "takes no confidence; use the method evidence"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := settings("goals")
