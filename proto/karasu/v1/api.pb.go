@@ -871,7 +871,7 @@ type SearchSettings struct {
 	// cost, runtime, energy or carbon; two or three of them, separated by commas, for
 	// a Pareto search.
 	Objective string `protobuf:"bytes,3,opt,name=objective,proto3" json:"objective,omitempty"`
-	// evidence, karasu, cherrypick or random.
+	// evidence, karasu, karasu-trees, cherrypick, arrow or random.
 	Method string `protobuf:"bytes,4,opt,name=method,proto3" json:"method,omitempty"`
 	// Use no peer's knowledge.
 	Solo bool   `protobuf:"varint,5,opt,name=solo,proto3" json:"solo,omitempty"`
