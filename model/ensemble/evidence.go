@@ -34,6 +34,8 @@ type Ensemble struct {
 	families []*family
 	// prior are the log prior masses, one a hypothesis.
 	prior []float64
+	// bounds are the stopped runs so far.
+	bounds []bound
 }
 
 // New builds the hypotheses. The work is O(W n^2 P) for W support workloads of n
@@ -66,6 +68,7 @@ func (e *Ensemble) Reset() {
 	for _, f := range e.families {
 		f.reset()
 	}
+	e.bounds = nil
 }
 
 // Hypotheses returns how many there are.
@@ -78,16 +81,9 @@ func (e *Ensemble) Points() int { return len(e.s.x) }
 // variance of its noise (0 takes Params.NoiseSD squared), and reweighs them by how
 // well each predicted it. O(hypotheses x runs x points).
 func (e *Ensemble) Observe(point int, logRuntime, noiseVar float64) error {
-	switch {
-	case point < 0 || point >= len(e.s.x):
-		return fmt.Errorf("%w: point %d of %d", ErrInvalid, point, len(e.s.x))
-	case math.IsNaN(logRuntime) || math.IsInf(logRuntime, 0):
-		return fmt.Errorf("%w: a log runtime of %g", ErrInvalid, logRuntime)
-	case !(noiseVar >= 0) || math.IsInf(noiseVar, 0):
-		return fmt.Errorf("%w: a noise variance of %g", ErrInvalid, noiseVar)
-	}
-	if noiseVar == 0 {
-		noiseVar = e.params.NoiseSD * e.params.NoiseSD
+	noiseVar, err := e.checkRun(point, logRuntime, noiseVar)
+	if err != nil {
+		return err
 	}
 	e.kernel.row(point) // the goroutines below only read it
 	chunks(len(e.families), familyChunk, func(from, to int) {
@@ -96,6 +92,22 @@ func (e *Ensemble) Observe(point int, logRuntime, noiseVar float64) error {
 		}
 	})
 	return nil
+}
+
+// checkRun refuses what is no run and returns the variance of its noise.
+func (e *Ensemble) checkRun(point int, logRuntime, noiseVar float64) (float64, error) {
+	switch {
+	case point < 0 || point >= len(e.s.x):
+		return 0, fmt.Errorf("%w: point %d of %d", ErrInvalid, point, len(e.s.x))
+	case math.IsNaN(logRuntime) || math.IsInf(logRuntime, 0):
+		return 0, fmt.Errorf("%w: a log runtime of %g", ErrInvalid, logRuntime)
+	case !(noiseVar >= 0) || math.IsInf(noiseVar, 0):
+		return 0, fmt.Errorf("%w: a noise variance of %g", ErrInvalid, noiseVar)
+	}
+	if noiseVar == 0 {
+		noiseVar = e.params.NoiseSD * e.params.NoiseSD
+	}
+	return noiseVar, nil
 }
 
 // familyChunk is how many families are worth handing to another goroutine.
@@ -118,16 +130,23 @@ type Mixture struct {
 const minVariance = 1e-8
 
 // Predict returns the mixture after the observations so far.
-func (e *Ensemble) Predict() *Mixture {
+// The error is [ErrNotPositiveDefinite], and only bounds can bring it about.
+func (e *Ensemble) Predict() (*Mixture, error) {
 	n := len(e.prior)
 	m := &Mixture{
 		Weight: slices.Clone(e.prior), Mean: make([][]float64, n), Variance: make([][]float64, n), Origin: make([][]int, n),
 	}
-	for _, f := range e.families {
-		f.predict(m, e.s.n)
+	if len(e.bounds) == 0 {
+		for _, f := range e.families {
+			f.predict(m, e.s.n)
+		}
+	} else if err := each(len(e.families), func(i int) error {
+		return e.families[i].predictBounded(m, e.s.n, e.bounds)
+	}); err != nil {
+		return nil, err
 	}
 	softmax(m.Weight)
-	return m
+	return m, nil
 }
 
 // MeanAt returns the mixture's mean log runtime at a candidate.

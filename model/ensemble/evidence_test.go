@@ -131,7 +131,7 @@ func TestMixtureIsProper(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m := e.Predict()
+		m := predict(t, e)
 		total := 0.
 		for h, w := range m.Weight {
 			total += w
@@ -168,7 +168,7 @@ func TestConditioningIsExact(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			return e.Predict()
+			return predict(t, e)
 		}
 		order := make([]int, n)
 		for i := range order {
@@ -191,18 +191,18 @@ func TestResetForgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := mixtureMeans(e)
+	before := mixtureMeans(t, e)
 	for k := range 15 {
 		if err := e.Observe(k, 5, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	after := mixtureMeans(e)
+	after := mixtureMeans(t, e)
 	if cmp.Equal(before, after) {
 		t.Error("observations change nothing")
 	}
 	e.Reset()
-	if diff := cmp.Diff(before, mixtureMeans(e)); diff != "" {
+	if diff := cmp.Diff(before, mixtureMeans(t, e)); diff != "" {
 		t.Errorf("after Reset:\n%s", diff)
 	}
 }
@@ -229,15 +229,29 @@ func TestCoresChangeNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got[i] = e.Predict()
+		got[i] = predict(t, e)
 	}
 	if diff := cmp.Diff(got[0], got[1]); diff != "" {
 		t.Errorf("one core, four:\n%s", diff)
 	}
 }
 
-func mixtureMeans(e *Ensemble) []float64 {
-	m := e.Predict()
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+func predict(t fataler, e *Ensemble) *Mixture {
+	t.Helper()
+	m, err := e.Predict()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func mixtureMeans(t testing.TB, e *Ensemble) []float64 {
+	m := predict(t, e)
 	out := make([]float64, e.s.n)
 	for i := range out {
 		out[i] = m.MeanAt(i)
@@ -261,7 +275,7 @@ func TestCentredTraceIsTheSameSupport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got[i] = mixtureMeans(e)
+		got[i] = mixtureMeans(t, e)
 	}
 	for i := range got[0] {
 		if math.Abs(got[0][i]-got[1][i]) > 1e-9 {
@@ -355,7 +369,7 @@ func TestLongHistoriesStillAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		supported := false
-		for _, origin := range e.Predict().Origin {
+		for _, origin := range predict(t, e).Origin {
 			supported = supported || origin != nil
 		}
 		if supported != c.want {

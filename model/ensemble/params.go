@@ -47,6 +47,10 @@ type Params struct {
 	// is to be ignored.
 	SupportLevelSD float64
 
+	// TimeoutsAreBounds takes a stopped run for a lower bound of its runtime; otherwise
+	// it counts as if it had ended when it was stopped.
+	TimeoutsAreBounds bool
+
 	// CliffReserveGiB is the memory that every core keeps for itself (system,
 	// framework, the task's working set); only what is left over holds data, and
 	// cliffs are about that. 0 counts all memory.
@@ -167,6 +171,9 @@ func Default() Params {
 	// Siblings behave alike on the same nodes more often than on nodes in proportion
 	// to their data, on scout and on C3O.
 	p.KnownShiftMass = .25
+
+	// What a stopped run says: no less than that it would have taken longer, and no more.
+	p.TimeoutsAreBounds = true
 
 	// Users' targets are within a factor of e^1.5 = 4.5 of what the mean
 	// configuration takes, not of 2.

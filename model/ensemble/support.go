@@ -52,6 +52,9 @@ func (e *evaluator) supports(traces []Trace, center []float64) ([]*support, erro
 	e.table.fill()
 	if err := each(len(indices), func(k int) error {
 		i := indices[k]
+		if err := e.resolveBounds(series[i]); err != nil {
+			return err
+		}
 		if err := e.fit(series[i]); err != nil {
 			return err
 		}

@@ -21,6 +21,9 @@ type Trace struct {
 	// NoiseVar is the variance of each log runtime as a measurement, above zero;
 	// nil takes Params.NoiseSD squared for all.
 	NoiseVar []float64
+	// Bound marks runs that were stopped: their log runtime is at least what is given.
+	// nil is none.
+	Bound []bool
 	// InputBytes is the input size; 0 is unknown.
 	InputBytes float64
 	// Centred says that LogRuntime has had its level removed, so that levels of
@@ -38,6 +41,9 @@ func (t *Trace) Validate(extra int) error {
 	}
 	if t.NoiseVar != nil && len(t.NoiseVar) != len(t.Points) {
 		return fmt.Errorf("%w: a support with %d points and %d noise variances", ErrInvalid, len(t.Points), len(t.NoiseVar))
+	}
+	if t.Bound != nil && len(t.Bound) != len(t.Points) {
+		return fmt.Errorf("%w: a support with %d points and %d marks of bounds", ErrInvalid, len(t.Points), len(t.Bound))
 	}
 	for _, v := range t.NoiseVar {
 		if !(v > 0) || math.IsInf(v, 0) {
@@ -65,6 +71,8 @@ type series struct {
 	// noiseBefore[i] is -1/2 the sum of the logs of the first i of them: what these
 	// runs' log density is at most, without its constant.
 	noiseBefore []float64
+	// bound is as in [Trace], until resolveBounds.
+	bound []bool
 	// prior is the prior mean of the shape.
 	prior []float64
 	// mean is what stands for the level; residual is y - mean - prior.
@@ -106,6 +114,9 @@ func (e *evaluator) newSeries(t *Trace, center []float64) *series {
 		s.at[i], s.prior[i] = e.table.position(x), e.prior.mean(x)
 	}
 	s.residual = s.residuals()
+	if e.p.TimeoutsAreBounds {
+		s.bound = t.Bound
+	}
 	return s
 }
 

@@ -35,6 +35,7 @@ type cachedEnsemble struct {
 type conditionedRun struct {
 	point                int
 	logRuntime, noiseVar float64
+	bound                bool
 }
 
 func newEnsembleCache() *ensembleCache { return &ensembleCache{} }
@@ -63,7 +64,11 @@ func (c *ensembleCache) conditioned(p ensemble.Params, config *ensembleConfig, p
 	}
 	entry.observed = runs[:told]
 	for _, r := range runs[told:] {
-		if err := entry.ensemble.Observe(r.point, r.logRuntime, r.noiseVar); err != nil {
+		observe := entry.ensemble.Observe
+		if r.bound {
+			observe = entry.ensemble.ObserveBound
+		}
+		if err := observe(r.point, r.logRuntime, r.noiseVar); err != nil {
 			entry.ensemble.Reset()
 			entry.observed = nil
 			return nil, nil, err
@@ -77,7 +82,7 @@ func conditionedRuns(points []point, candidates int) []conditionedRun {
 	runs := make([]conditionedRun, len(points))
 	outside := candidates
 	for i, q := range points {
-		runs[i] = conditionedRun{q.candidate, q.logRuntime, q.noiseVar}
+		runs[i] = conditionedRun{q.candidate, q.logRuntime, q.noiseVar, q.timedOut}
 		if q.candidate < 0 {
 			runs[i].point = outside
 			outside++
@@ -110,17 +115,23 @@ func fingerprint(c *ensemble.Config) [sha256.Size]byte {
 	points(h, c.Outside)
 	for i := range c.Supports {
 		t := &c.Supports[i]
-		centred := 0.
-		if t.Centred {
-			centred = 1
-		}
-		numbers(h, float64(t.Class), t.InputBytes, centred, float64(len(t.Points)), float64(len(t.Workload)))
+		numbers(h, float64(t.Class), t.InputBytes, flag(t.Centred), float64(len(t.Points)), float64(len(t.Workload)))
 		h.Write([]byte(t.Workload))
 		points(h, t.Points)
 		numbers(h, t.LogRuntime...)
 		numbers(h, t.NoiseVar...)
+		for _, b := range t.Bound {
+			numbers(h, flag(b))
+		}
 	}
 	return [sha256.Size]byte(h.Sum(nil))
+}
+
+func flag(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func points(h hash.Hash, all []ensemble.Point) {

@@ -66,7 +66,10 @@ func (m *Evidence) Evaluate(p *Problem, observed []Observation) (*Evaluation, er
 		return nil, fmt.Errorf("evidence ensemble: %w", err)
 	}
 	defer release()
-	mixture := conditioned.Predict()
+	mixture, err := conditioned.Predict()
+	if err != nil {
+		return nil, fmt.Errorf("evidence ensemble: %w", err)
+	}
 
 	answers := s.answers(mixture, m.params.NoiseSD)
 	improvement, pareto := s.improvement(mixture, answers, config.LevelMean, m.params.NoiseSD)
@@ -180,6 +183,8 @@ func supportTrace(support *Support, target model.Topic, noiseSD float64) (ensemb
 		t.Points = append(t.Points, ensemblePoint(q.Configuration, q.Resources))
 		t.LogRuntime = append(t.LogRuntime, q.LogRuntime+s.Level)
 		t.NoiseVar = append(t.NoiseVar, variance)
+		// Where at least half of the runs were stopped, the median is of stopped ones.
+		t.Bound = append(t.Bound, q.Timeout >= max(q.OK, 1))
 	}
 	return t, len(t.Points) > 0
 }

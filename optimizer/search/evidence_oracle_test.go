@@ -36,7 +36,10 @@ func newOracleSearch(t *testing.T, c ensemble.Config, usd []float64, target floa
 }
 
 func (s *oracleSearch) ask() (next int, improvement float64, m *ensemble.Mixture) {
-	m = s.e.Predict()
+	m, err := s.e.Predict()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	st := &state{problem: &Problem{}, history: &history{}, offset: s.offset, known: s.known, logTarget: s.logTarget, open: make([]bool, len(s.seen))}
 	for _, i := range s.valid {
 		st.history.points = append(st.history.points, point{candidate: i, logRuntime: math.Inf(-1)})

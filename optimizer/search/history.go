@@ -112,6 +112,9 @@ func newHistory(p *Problem, observed []Observation) (*history, error) {
 			continue
 		}
 		g.logRuntime, g.noiseVar = combine(g.logs)
+		if g.timeouts == len(g.logs) { // the longest says the most
+			g.logRuntime, g.noiseVar = slices.Max(g.logs), runNoiseSD*runNoiseSD
+		}
 		g.runs = len(g.logs)
 		g.timedOut = 2*g.timeouts >= len(g.logs)
 		if !g.timedOut {
