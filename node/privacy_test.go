@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/karasu-project/karasu/node"
 	"github.com/karasu-project/karasu/node/p2p"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/commons"
 	"github.com/karasu-project/karasu/store/wire"
 )
 
@@ -106,6 +108,7 @@ func TestNothingPrivateLeaves(t *testing.T) {
 	author := startNode(t, "acme", func(h *node.Home, c *node.Config) {
 		remember(h, c)
 		c.Catalog.File = machines
+		c.Share.RuntimeModels = true
 	}, node.Options{Tap: sent.see})
 	reader := startNode(t, "globex", remember, node.Options{})
 
@@ -115,9 +118,10 @@ func TestNothingPrivateLeaves(t *testing.T) {
 			Workload: model.Workload{
 				Infrastructure: "aws-ec2", Framework: "spark", Algorithm: "pagerank",
 				Job: "nightlyrevenue by janedoeuser", Dataset: "hdfspathprefix://rackhostname/customerledger", InputBytes: 1e11,
+				Arguments: model.Arguments{{Name: "damping", Number: .85}, {Name: "output", Text: "hdfspathprefix://customerledger"}},
 			},
 			Configuration:  model.Configuration{MachineType: machine, ScaleOut: 4 + i},
-			RuntimeSeconds: 100 * float64(i+1), Outcome: model.OK,
+			RuntimeSeconds: 4000 / float64(4+i), Outcome: model.OK,
 		})
 	}
 	if _, _, err := author.ImportRuns(t.Context(), runs); err != nil {
@@ -139,7 +143,7 @@ func TestNothingPrivateLeaves(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const records = 4 // a summary and a model of each workload
+	const records = 5 // a summary and a model of each workload, a runtime model of one topic
 	addr := fmt.Sprintf("%s/p2p/%s", author.Network().Addrs()[0], author.Network().ID())
 	if err := reader.Network().Connect(t.Context(), addr); err != nil {
 		t.Fatal(err)
@@ -154,6 +158,10 @@ func TestNothingPrivateLeaves(t *testing.T) {
 		}
 		for _, r := range all {
 			haystacks["record "+r.Key] = r.Envelope
+		}
+		models := slices.DeleteFunc(all, func(r *commons.Record) bool { return r.Kind != karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL })
+		if len(models) != 1 || !bytes.Contains(models[0].Envelope, []byte("damping")) {
+			t.Errorf("%d runtime models, want one with the arguments' names", len(models))
 		}
 	}
 	for _, h := range homes {
