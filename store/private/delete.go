@@ -1,6 +1,7 @@
 package private
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -22,7 +23,8 @@ var ErrNoRun = errors.New("no such run")
 const MinIDDigits = 8
 
 // DeleteRuns deletes runs and takes them out of the searches that hold them, all or
-// none, in one transaction. Each ID is whole or its first digits, at least
+// none, in one transaction. The executions that they were made of go with them; the ID
+// of an execution that is no run deletes that. Each ID is whole or its first digits, at least
 // [MinIDDigits], where no other run begins with them; the same one twice counts
 // once. It says how many runs were deleted and how many searches held some of them.
 // The error wraps model.ErrInvalid for what is no ID or begins several, and
@@ -37,11 +39,11 @@ func (d *DB) DeleteRuns(ctx context.Context, ids []string) (runs, searches int, 
 	err = d.kv.Update(func(t *kv.Txn) error {
 		gone := make(map[string]bool, len(ids))
 		for _, id := range ids {
-			key, err := findRun(t, id)
+			raw, err := findID(t, id)
 			if err != nil {
 				return err
 			}
-			gone[hex.EncodeToString(key[1:])] = true
+			gone[hex.EncodeToString(raw)] = true
 		}
 		for id := range gone {
 			if err := deleteRun(t, id); err != nil {
@@ -61,8 +63,8 @@ func (d *DB) DeleteRuns(ctx context.Context, ids []string) (runs, searches int, 
 	return runs, searches, nil
 }
 
-// findRun returns the key of the only run whose ID begins with the digits.
-func findRun(t *kv.Txn, id string) ([]byte, error) {
+// findID returns the only ID, of a run or an execution, that begins with the digits.
+func findID(t *kv.Txn, id string) ([]byte, error) {
 	digits := strings.ToLower(strings.TrimSpace(id))
 	prefix, err := hex.DecodeString(digits[:len(digits)/2*2])
 	if err != nil || len(digits) < MinIDDigits || len(digits) > 2*runIDSize || strings.Trim(digits, "0123456789abcdef") != "" {
@@ -70,46 +72,42 @@ func findRun(t *kv.Txn, id string) ([]byte, error) {
 		return nil, &model.FieldError{Field: "id", Problem: problem}
 	}
 	var found []byte
-	several := false
-	err = t.EachKey(append([]byte{runPrefix}, prefix...), func(key []byte) error {
-		if strings.HasPrefix(hex.EncodeToString(key[1:]), digits) {
-			several = found != nil
-			found = slices.Clone(key)
+	for _, kind := range []byte{runPrefix, executionPrefix} {
+		err = t.EachKey(append([]byte{kind}, prefix...), func(key []byte) error {
+			if !strings.HasPrefix(hex.EncodeToString(key[1:]), digits) {
+				return nil
+			}
+			if found != nil && !bytes.Equal(found, key[1:]) {
+				return &model.FieldError{Field: "id", Problem: fmt.Sprintf("%s begins the IDs of several runs; give more digits (runs list --json has all)", digits)}
+			}
+			found = slices.Clone(key[1:])
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		if several {
-			return &model.FieldError{Field: "id", Problem: fmt.Sprintf("%s begins the IDs of several runs; give more digits (runs list --json has all)", digits)}
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case found == nil:
+	}
+	if found == nil {
 		return nil, fmt.Errorf("%w: %s; see `karasu runs list`", ErrNoRun, digits)
 	}
 	return found, nil
 }
 
+// deleteRun deletes a run and the execution that it was made of, or an execution that
+// is none.
 func deleteRun(t *kv.Txn, id string) error {
 	raw, err := hex.DecodeString(id)
 	if err != nil {
 		return fmt.Errorf("run ID: %w", err)
 	}
-	key := append([]byte{runPrefix}, raw...)
-	value, err := t.Get(key)
-	if err != nil {
+	if err := deleteExecution(t, raw); err != nil {
 		return err
 	}
-	r, err := decodeRun(key, value)
-	if err != nil {
+	r, err := storedRun(t, raw)
+	if err != nil || r == nil {
 		return err
 	}
-	for _, index := range indices(r, raw) {
-		if err := t.Delete(index); err != nil {
-			return err
-		}
-	}
-	return t.Delete(key)
+	return removeRun(t, raw, *r)
 }
 
 // leaveSearches rewrites the searches that hold runs which are gone and counts them.

@@ -16,13 +16,15 @@ type Report = kv.Report
 var ErrNoDatabase = kv.ErrNoDatabase
 
 // Fsck checks the database in dir and changes nothing: it reads every byte,
-// decodes and validates every run and search, and compares the indices with the
-// runs. An error says that there was nothing to check ([ErrNoDatabase],
+// decodes and validates every run, search and execution, and compares the indices with
+// the runs and the runs with the executions. An error says that there was nothing to check ([ErrNoDatabase],
 // [ErrInUse]); what is wrong is in the report, which holds private names.
 func Fsck(ctx context.Context, dir string) (*Report, error) {
 	// An index key is wanted by a run, found, or both.
 	const wanted, found = 1, 2
 	index := make(map[string]int)
+	executions := newExecutionCheck()
+	defer executions.close()
 	return kv.Fsck(ctx, dir, kind, func(r *Report, key, payload []byte) {
 		switch key[0] {
 		case runPrefix:
@@ -35,6 +37,7 @@ func Fsck(ctx context.Context, dir string) (*Report, error) {
 				r.Problemf("%v", err)
 				return
 			}
+			executions.run(key[1:])
 			for _, k := range indices(run, key[1:]) {
 				index[string(k)] |= wanted
 			}
@@ -48,6 +51,14 @@ func Fsck(ctx context.Context, dir string) (*Report, error) {
 			if err != nil {
 				r.Problemf("%v", err)
 			}
+		case executionPrefix:
+			executions.head(r, key, payload)
+		case graphPrefix:
+			executions.part(r, key, payload)
+		case watchPrefix:
+			if _, err := decodeWatched(key, payload); err != nil {
+				r.Problemf("%v", err)
+			}
 		case secretKey[0]:
 			if string(key) != secretKey || len(payload) != SecretSize {
 				r.Problemf("secret of %d bytes under key %q", len(payload), key)
@@ -56,6 +67,7 @@ func Fsck(ctx context.Context, dir string) (*Report, error) {
 			r.Problemf("unknown key %q", key)
 		}
 	}, func(r *Report) {
+		executions.done(r)
 		for _, k := range slices.Sorted(maps.Keys(index)) {
 			id := hex.EncodeToString([]byte(k[max(0, len(k)-runIDSize):]))
 			switch index[k] {

@@ -1,8 +1,10 @@
 package private
 
 import (
+	"encoding/hex"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -10,6 +12,19 @@ import (
 	"github.com/karasu-project/karasu/store/internal/kv"
 	"github.com/karasu-project/karasu/store/wire"
 )
+
+// deleteRunOnly deletes a run and leaves its execution.
+func deleteRunOnly(txn *kv.Txn, id string) error {
+	raw, err := hex.DecodeString(id)
+	if err != nil {
+		return err
+	}
+	r, err := storedRun(txn, raw)
+	if err != nil {
+		return err
+	}
+	return removeRun(txn, raw, *r)
+}
 
 func TestFsckFindsInconsistencies(t *testing.T) {
 	r := model.Run{
@@ -47,6 +62,14 @@ func TestFsckFindsInconsistencies(t *testing.T) {
 		{"broken search", func(txn *kv.Txn) error { return txn.Set(searchKey("x"), []byte("x")) }, `search "x"`},
 		{"search of another job", func(txn *kv.Txn) error { return txn.Set(searchKey("x"), nil) }, "is stored as"},
 		{"short secret", func(txn *kv.Txn) error { return txn.Set([]byte(secretKey), []byte("x")) }, "secret of 1 bytes"},
+		{"no execution", func(txn *kv.Txn) error { return txn.Delete(find(txn, executionPrefix)) }, "which is not stored or has fewer"},
+		{"broken execution", func(txn *kv.Txn) error { return txn.Set(find(txn, executionPrefix), []byte("x")) }, "packed in an unknown way"},
+		{"empty execution", func(txn *kv.Txn) error { return txn.Set(find(txn, executionPrefix), []byte{0}) }, "is stored as"},
+		{"no stages", func(txn *kv.Txn) error { return txn.Delete(find(txn, graphPrefix)) }, "are not stored in whole"},
+		{"broken stages", func(txn *kv.Txn) error { return txn.Set(find(txn, graphPrefix), []byte{1, 2, 3}) }, "stages of execution"},
+		{"no run of an execution", func(txn *kv.Txn) error { return deleteRunOnly(txn, model.OriginID("spark/a")) }, "of an execution is not stored"},
+		{"broken watched file", func(txn *kv.Txn) error { return txn.Set(watchKey("x"), []byte("x")) }, "watched file"},
+		{"watched file of another path", func(txn *kv.Txn) error { return txn.Set(watchKey("x"), nil) }, "is stored as"},
 		{"unknown key", func(txn *kv.Txn) error { return txn.Set([]byte("zz"), nil) }, `unknown key "zz"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,6 +82,15 @@ func TestFsckFindsInconsistencies(t *testing.T) {
 				t.Error(err)
 			}
 			if _, _, err := db.AddRuns(t.Context(), []model.Run{r}); err != nil {
+				t.Error(err)
+			}
+			e := model.Execution{
+				Origin: "spark/a", Framework: "spark", Start: time.Unix(1e9, 0), End: time.Unix(1e9+5, 0), Outcome: model.OK,
+				Graph: &model.StageGraph{Stages: []model.Stage{{ID: 1, Query: -1}}},
+			}
+			named := r
+			named.Origin = e.Origin
+			if _, err := db.PutExecution(t.Context(), e, Hints{}, func(model.Execution, Hints) *model.Run { return &named }); err != nil {
 				t.Error(err)
 			}
 			if err := db.kv.Update(c.change); err != nil {

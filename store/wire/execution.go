@@ -19,10 +19,11 @@ const MaxExecution = 6 << 20
 // [MaxExecution] is left out, the least important first: the details of stages, their
 // operators, executors one by one, the stages. Dropped names what was.
 func FromExecution(e model.Execution) (m *karasuv1.Execution, dropped []string) {
-	return shrink(e, MaxExecution)
+	return FromExecutionWithin(e, MaxExecution)
 }
 
-func shrink(e model.Execution, limit int) (m *karasuv1.Execution, dropped []string) {
+// FromExecutionWithin is [FromExecution] with another limit, in bytes.
+func FromExecutionWithin(e model.Execution, limit int) (m *karasuv1.Execution, dropped []string) {
 	m = fromExecution(e)
 	stages := func(change func(*model.Stage)) {
 		if e.Graph == nil {

@@ -1798,9 +1798,10 @@ type UnmatchedGroup struct {
 	// What is missing, and what to do.
 	Detail     string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	Executions uint32 `protobuf:"varint,3,opt,name=executions,proto3" json:"executions,omitempty"`
-	// Name of one of them.
+	// Name, origin and ID of one of them.
 	Example string `protobuf:"bytes,4,opt,name=example,proto3" json:"example,omitempty"`
 	Origin  string `protobuf:"bytes,5,opt,name=origin,proto3" json:"origin,omitempty"`
+	Id      string `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`
 	// Where no rule matches: a rule in TOML that would.
 	Suggestion    string `protobuf:"bytes,6,opt,name=suggestion,proto3" json:"suggestion,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1868,6 +1869,13 @@ func (x *UnmatchedGroup) GetExample() string {
 func (x *UnmatchedGroup) GetOrigin() string {
 	if x != nil {
 		return x.Origin
+	}
+	return ""
+}
+
+func (x *UnmatchedGroup) GetId() string {
+	if x != nil {
+		return x.Id
 	}
 	return ""
 }
@@ -2238,12 +2246,14 @@ type StoredExecution struct {
 	// Without its graph.
 	Execution *Execution      `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
 	Hints     *ExecutionHints `protobuf:"bytes,2,opt,name=hints,proto3" json:"hints,omitempty"`
-	// Of the run that it is, 16 bytes; empty where it is none.
-	RunId []byte `protobuf:"bytes,3,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// A rule made it the run that is stored under its ID.
+	Run bool `protobuf:"varint,3,opt,name=run,proto3" json:"run,omitempty"`
 	// How many values hold the graph.
 	Parts uint32 `protobuf:"varint,4,opt,name=parts,proto3" json:"parts,omitempty"`
 	// SHA-256 of the execution as it came.
-	Digest        []byte `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
+	Digest []byte `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Utilisation that was attached to its run. It comes before what its source tells.
+	Attached      *ResourceMetrics `protobuf:"bytes,6,opt,name=attached,proto3" json:"attached,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2292,11 +2302,11 @@ func (x *StoredExecution) GetHints() *ExecutionHints {
 	return nil
 }
 
-func (x *StoredExecution) GetRunId() []byte {
+func (x *StoredExecution) GetRun() bool {
 	if x != nil {
-		return x.RunId
+		return x.Run
 	}
-	return nil
+	return false
 }
 
 func (x *StoredExecution) GetParts() uint32 {
@@ -2309,6 +2319,13 @@ func (x *StoredExecution) GetParts() uint32 {
 func (x *StoredExecution) GetDigest() []byte {
 	if x != nil {
 		return x.Digest
+	}
+	return nil
+}
+
+func (x *StoredExecution) GetAttached() *ResourceMetrics {
+	if x != nil {
+		return x.Attached
 	}
 	return nil
 }
@@ -2556,7 +2573,7 @@ const file_karasu_v1_execution_proto_rawDesc = "" +
 	"inputBytes\x12\x0e\n" +
 	"\x02ok\x18\x05 \x01(\rR\x02ok\x12\x16\n" +
 	"\x06failed\x18\x06 \x01(\rR\x06failed\x12\x18\n" +
-	"\atimeout\x18\a \x01(\rR\atimeout\"\xb2\x01\n" +
+	"\atimeout\x18\a \x01(\rR\atimeout\"\xc2\x01\n" +
 	"\x0eUnmatchedGroup\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\x12\x1e\n" +
@@ -2564,7 +2581,8 @@ const file_karasu_v1_execution_proto_rawDesc = "" +
 	"executions\x18\x03 \x01(\rR\n" +
 	"executions\x12\x18\n" +
 	"\aexample\x18\x04 \x01(\tR\aexample\x12\x16\n" +
-	"\x06origin\x18\x05 \x01(\tR\x06origin\x12\x1e\n" +
+	"\x06origin\x18\x05 \x01(\tR\x06origin\x12\x0e\n" +
+	"\x02id\x18\a \x01(\tR\x02id\x12\x1e\n" +
 	"\n" +
 	"suggestion\x18\x06 \x01(\tR\n" +
 	"suggestion\"\x13\n" +
@@ -2594,13 +2612,14 @@ const file_karasu_v1_execution_proto_rawDesc = "" +
 	"\bimported\x18\x04 \x01(\rR\bimported\x12\x1e\n" +
 	"\n" +
 	"unreadable\x18\x05 \x01(\rR\n" +
-	"unreadable\"\xbb\x01\n" +
+	"unreadable\"\xee\x01\n" +
 	"\x0fStoredExecution\x122\n" +
 	"\texecution\x18\x01 \x01(\v2\x14.karasu.v1.ExecutionR\texecution\x12/\n" +
-	"\x05hints\x18\x02 \x01(\v2\x19.karasu.v1.ExecutionHintsR\x05hints\x12\x15\n" +
-	"\x06run_id\x18\x03 \x01(\fR\x05runId\x12\x14\n" +
+	"\x05hints\x18\x02 \x01(\v2\x19.karasu.v1.ExecutionHintsR\x05hints\x12\x10\n" +
+	"\x03run\x18\x03 \x01(\bR\x03run\x12\x14\n" +
 	"\x05parts\x18\x04 \x01(\rR\x05parts\x12\x16\n" +
-	"\x06digest\x18\x05 \x01(\fR\x06digest\"e\n" +
+	"\x06digest\x18\x05 \x01(\fR\x06digest\x126\n" +
+	"\battached\x18\x06 \x01(\v2\x1a.karasu.v1.ResourceMetricsR\battached\"e\n" +
 	"\vWatchedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12.\n" +
@@ -2685,11 +2704,12 @@ var file_karasu_v1_execution_proto_depIdxs = []int32{
 	28, // 25: karasu.v1.RunMetrics.metrics:type_name -> karasu.v1.ResourceMetrics
 	1,  // 26: karasu.v1.StoredExecution.execution:type_name -> karasu.v1.Execution
 	9,  // 27: karasu.v1.StoredExecution.hints:type_name -> karasu.v1.ExecutionHints
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	28, // 28: karasu.v1.StoredExecution.attached:type_name -> karasu.v1.ResourceMetrics
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_execution_proto_init() }
