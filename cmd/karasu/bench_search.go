@@ -14,7 +14,7 @@ type benchSearchCmd struct {
 	Runs           string   `help:"Run table (CSV)." placeholder:"FILE" type:"path" required:""`
 	Infrastructure string   `help:"Infrastructure of a table that does not say it." default:"aws-ec2"`
 	Methods        []string `help:"Of evidence, karasu, karasu-trees, cherrypick, arrow and random." default:"evidence"`
-	Scenarios      []string `help:"Of those above, RQ1 and RQ2 for all of theirs. Default: all but those of research questions." placeholder:"NAME"`
+	Scenarios      []string `help:"Of those above, RQ1, RQ2 and RQ3 for all of theirs. Default: all but those of research questions." placeholder:"NAME"`
 	Objective      string   `help:"cost, runtime, energy or carbon." default:"cost"`
 	Seeds          int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
 	Seed           uint64   `help:"Seed of the first set." default:"1"`
@@ -49,13 +49,15 @@ Research questions of the Karasu paper:
   RQ2          RQ2-A1, -A3, -A5: so many traces of the same framework and algorithm; -B1,
                -B3, -B5 of the same framework only; -C1, -C3, -C5 of neither; and each
                with -cut at the end, where traces have different lengths, 3 to 10 runs
-  RQ3          energy: --objective energy with any scenarios
+  RQ3          a Pareto search for cost and energy: RQ3-solo-cost, RQ3-solo-energy,
+               RQ3-A3-cost, RQ3-A3-energy, by its best run in the one or the other;
+               bench pareto measures the fronts
 
 Examples:
 
   karasu bench search --runs scout.csv
   karasu bench search --runs history.csv --methods evidence,karasu --scenarios solo,A3 --json
-  karasu bench search --runs scout.csv --methods evidence,karasu --scenarios solo,RQ1,RQ2 --svg rq.svg
+  karasu bench search --runs scout.csv --methods evidence,karasu --scenarios solo,RQ1,RQ2,RQ3 --svg rq.svg
   karasu bench search --runs scout.csv --scenarios solo,A3 --objective energy`
 }
 
@@ -109,8 +111,8 @@ func savings(r *replay.Report) string {
 	var b strings.Builder
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		solo := r.Row(row.Method, "solo")
-		if solo == nil || row == solo {
+		solo := r.Alone(row)
+		if solo == nil {
 			continue
 		}
 		fmt.Fprintf(&b, "\n%s, %s: within 10%% of the best after %.1f runs instead of %.1f; ten runs cost %.1f times the best instead of %.1f.",

@@ -3,6 +3,8 @@ package replay
 import (
 	"fmt"
 	"strings"
+
+	"github.com/karasu-project/karasu/optimizer/search"
 )
 
 // minCut is the least length of the traces of different lengths of RQ2, in
@@ -13,11 +15,15 @@ const minCut = 3
 // (arXiv 2308.11792, section IV) that [Scenarios] lacks.
 //
 //   - RQ1-k: k traces of the same workload at other runtime targets.
+//
 //   - RQ2-Pk: k traces under policy P: A, B or C.
+//
 //   - RQ2-Pk-cut: of these each has only its first 3 to 10 runtimes, at equal odds.
 //
-// Draws are nested: those of k = 3 are the first of k = 5, and RQ2-A3 is A3. RQ3 asks
-// about energy, which is a matter of [Config.Objective].
+//   - RQ3-S-O: a Pareto search for cost and energy with the supports of S, solo or A3,
+//     and its best run in O, cost or energy. [RunPareto] measures the fronts.
+//
+// Draws are nested: those of k = 3 are the first of k = 5, and RQ2-A3 is A3.
 func QuestionScenarios() []Scenario {
 	var out []Scenario
 	for _, k := range []int{1, 5, 9} {
@@ -38,13 +44,20 @@ func QuestionScenarios() []Scenario {
 			}
 		}
 	}
+	front := []search.Objective{search.Cost, search.Energy}
+	for _, o := range front {
+		alone := "RQ3-solo-" + string(o)
+		out = append(out,
+			Scenario{Name: alone, front: front, measured: o, alone: alone},
+			Scenario{Name: "RQ3-A3-" + string(o), pool: policyA, traces: 3, draw: "A3", front: front, measured: o, alone: alone})
+	}
 	return out
 }
 
 // ScenariosByName returns the scenario of the name, or all of a research question:
-// RQ1 or RQ2.
+// RQ1, RQ2 or RQ3.
 func ScenariosByName(name string) ([]Scenario, error) {
-	if question := strings.ToUpper(name); question == "RQ1" || question == "RQ2" {
+	if question := strings.ToUpper(name); question == "RQ1" || question == "RQ2" || question == "RQ3" {
 		var out []Scenario
 		for _, s := range QuestionScenarios() {
 			if strings.HasPrefix(s.Name, question+"-") {

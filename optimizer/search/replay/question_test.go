@@ -115,12 +115,12 @@ func TestCutTracesAreTheBeginningsOfWholeOnes(t *testing.T) {
 }
 
 func TestScenariosByName(t *testing.T) {
-	for name, want := range map[string]int{"RQ1": 3, "rq2": 18, "solo": 1, "rq2-b5-CUT": 1} {
+	for name, want := range map[string]int{"RQ1": 3, "rq2": 18, "rq3": 4, "solo": 1, "rq2-b5-CUT": 1} {
 		if got, err := ScenariosByName(name); err != nil || len(got) != want {
 			t.Errorf("%s: %d scenarios, want %d: error %v", name, len(got), want, err)
 		}
 	}
-	for _, name := range []string{"RQ", "RQ3", "RQ1-", "RQ1-2", ""} {
+	for _, name := range []string{"RQ", "RQ4", "RQ1-", "RQ1-2", ""} {
 		if _, err := ScenariosByName(name); !errors.Is(err, ErrUnknownScenario) {
 			t.Errorf("%q: error %v", name, err)
 		}
@@ -131,5 +131,33 @@ func TestScenariosByName(t *testing.T) {
 			t.Errorf("two scenarios are called %s", s.Name)
 		}
 		seen[s.Name] = true
+	}
+}
+
+// TestParetoQuestionMeasuresBoth: RQ3's two rows are of the same searches.
+func TestParetoQuestionMeasuresBoth(t *testing.T) {
+	c := smallConfig()
+	for i := range c.Candidates {
+		// The watts of a core fall with the price, so that the two objectives differ.
+		c.Candidates[i].IdleWatts, c.Candidates[i].FullWatts = 20, 20+5/c.Candidates[i].USDPerHour
+	}
+	var err error
+	if c.Scenarios, err = ScenariosByName("RQ3"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	method := c.Methods[0].Name
+	cost, energy := r.Row(method, "RQ3-solo-cost"), r.Row(method, "RQ3-solo-energy")
+	if cmp.Equal(cost.Mean, energy.Mean) {
+		t.Error("cost and energy have the same ratios")
+	}
+	if diff := cmp.Diff(cost.Found, energy.Found); diff != "" {
+		t.Errorf("not the same searches:\n%s", diff)
+	}
+	if shared := r.Row(method, "RQ3-A3-energy"); r.Alone(shared) != energy || shared.WorstExcess == nil {
+		t.Error("RQ3-A3-energy is not compared with RQ3-solo-energy")
 	}
 }

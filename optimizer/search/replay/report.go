@@ -54,6 +54,8 @@ type Row struct {
 	// WorstExcess is the largest WorkloadAUC above that of the same method's solo
 	// row, where there is one.
 	WorstExcess *float64 `json:"worst_excess,omitempty"`
+	// SoloScenario is the scenario of the row without supports; see [Report.Alone].
+	SoloScenario string `json:"solo_scenario"`
 }
 
 // row aggregates outcomes, which are set by set, workload by workload.
@@ -115,8 +117,8 @@ func deviation(v []float64) float64 {
 
 func (r *Report) compareWithSolo() {
 	for i := range r.Rows {
-		solo := r.Row(r.Rows[i].Method, "solo")
-		if solo == nil || solo == &r.Rows[i] {
+		solo := r.Alone(&r.Rows[i])
+		if solo == nil {
 			continue
 		}
 		worst := math.Inf(-1)
@@ -125,6 +127,15 @@ func (r *Report) compareWithSolo() {
 		}
 		r.Rows[i].WorstExcess = &worst
 	}
+}
+
+// Alone returns the row of the same method and objective without supports; nil where
+// there is none or it is the row itself.
+func (r *Report) Alone(row *Row) *Row {
+	if solo := r.Row(row.Method, row.SoloScenario); solo != row {
+		return solo
+	}
+	return nil
 }
 
 // Row returns the row of a method and a scenario, nil where there is none.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -133,7 +134,9 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 
 	report := &Report{Workloads: len(table), Skipped: skipped, Seed: c.Seed, SeedSets: c.SeedSets}
 	for i, row := range rows {
-		report.Rows = append(report.Rows, r.row(c.Methods[i/len(c.Scenarios)].Name, c.Scenarios[i%len(c.Scenarios)].Name, row))
+		s := &c.Scenarios[i%len(c.Scenarios)]
+		report.Rows = append(report.Rows, r.row(c.Methods[i/len(c.Scenarios)].Name, s.Name, row))
+		report.Rows[i].SoloScenario = cmp.Or(s.alone, "solo")
 	}
 	report.compareWithSolo()
 	report.WallSeconds = time.Since(start).Seconds()
@@ -244,7 +247,11 @@ func (r *replay) search(m search.Method, j job) error {
 	for i := range noise {
 		noise[i] = noiseSD * rng.NormFloat64()
 	}
-	objective := w.objective(target, r.Objective)
+	measured := r.Objective
+	if j.scenario != nil && j.scenario.front != nil {
+		p.Objectives, measured = j.scenario.front, j.scenario.measured
+	}
+	objective := w.objective(target, measured)
 	if j.prepare != nil {
 		j.prepare(p)
 	}

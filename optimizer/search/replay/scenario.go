@@ -33,6 +33,12 @@ type Scenario struct {
 	cut bool
 	// draw names the random stream, so that variants of one scenario share draws.
 	draw string
+	// front are the objectives of a Pareto search, of which measured is the one that its
+	// ratios are of; nil is a search for [Config.Objective].
+	front    []search.Objective
+	measured search.Objective
+	// alone names the same scenario without supports; "" is solo.
+	alone string
 }
 
 const (
