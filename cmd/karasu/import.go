@@ -12,15 +12,10 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/karasu-project/karasu/model"
-	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/ingest"
 	"github.com/karasu-project/karasu/store/ingest/runtable"
 	"github.com/karasu-project/karasu/store/wire"
 )
-
-// importBatch is the number of runs in one request: with the longest names that a
-// run may have it stays below the 8 MiB that the daemon takes.
-const importBatch = 2000
 
 type importCmd struct {
 	CSV importCSVCmd `cmd:"" name:"csv" help:"Import a table with a header, one run a line."`
@@ -182,16 +177,12 @@ func send(a *app, runs []model.Run) (imported, unchanged uint32, err error) {
 			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
 	}
 	sent := 0
-	for batch := range slices.Chunk(runs, importBatch) {
+	for req := range importRequests(runs) {
 		if a.ctx.Err() != nil && sent > 0 {
 			return imported, unchanged, fmt.Errorf("interrupted; %s of %s were stored", number(uint32(sent)), counted(len(runs), "run"))
 		}
 		if a.ctx.Err() != nil {
 			return 0, 0, errors.New("interrupted; nothing was stored")
-		}
-		req := &karasuv1.ImportRunsRequest{}
-		for _, r := range batch {
-			req.Runs = append(req.Runs, wire.FromRun(r))
 		}
 		res, err := client.ImportRuns(context.WithoutCancel(a.ctx), connect.NewRequest(req))
 		if err != nil && sent > 0 {
@@ -202,9 +193,9 @@ func send(a *app, runs []model.Run) (imported, unchanged uint32, err error) {
 		}
 		imported += res.Msg.GetImported()
 		unchanged += res.Msg.GetUnchanged()
-		sent += len(batch)
+		sent += len(req.GetRuns())
 		if bar != nil {
-			_ = bar.Add(len(batch)) // a progress bar that fails is no reason to stop
+			_ = bar.Add(len(req.GetRuns())) // a progress bar that fails is no reason to stop
 		}
 	}
 	return imported, unchanged, nil
