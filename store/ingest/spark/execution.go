@@ -20,8 +20,9 @@ var (
 	ErrNoEvents = errors.New("holds no Spark event: it is empty or not an event log")
 	// ErrHeadless says that there is only a later part of a log.
 	ErrHeadless = errors.New("starts in the middle of an application: import it together with the parts before it")
-	// ErrNoTime says that no event tells a time.
-	ErrNoTime = errors.New("holds no event with a time: it was cut before the application started")
+	// ErrNoStart says that it holds neither the start of an application nor anything
+	// that it ran. A log that was just begun is such.
+	ErrNoStart = errors.New("holds no start of an application and nothing that it ran: it was cut, or just begun")
 )
 
 // Execution returns what is known so far. It may be called between lines, and lines
@@ -32,8 +33,8 @@ func (p *Parser) Execution() (*model.Execution, error) {
 		return nil, ErrNoEvents
 	case p.headless():
 		return nil, ErrHeadless
-	case p.first == 0:
-		return nil, ErrNoTime
+	case p.app.Time == 0 && p.lastWork == 0:
+		return nil, ErrNoStart
 	}
 	notes := maps.Clone(p.notes)
 	start := p.start(notes)

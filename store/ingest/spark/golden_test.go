@@ -22,9 +22,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite testdata/golden.txt with what
 // TestGolden pins what each public log gives, or why it is refused.
 func TestGolden(t *testing.T) {
 	dir := modeltest.Data(t, "spark-events")
-	var out strings.Builder
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "log\tversion\tstages\ttasks\texecutors\truntime_s\toutcome\tshuffle_read\tshuffle_write\tbad\tnotes")
+	lines := []string{"log\tversion\tstages\ttasks\texecutors\truntime_s\toutcome\tshuffle_read\tshuffle_write\tbad\tnotes"}
 	for l, err := range FindPath(t.Context(), dir) {
 		if err != nil {
 			t.Fatal(err)
@@ -34,18 +32,15 @@ func TestGolden(t *testing.T) {
 		var p *ingest.Problem
 		switch {
 		case errors.As(err, &p):
-			fmt.Fprintf(w, "%s\trefused: %s\n", name, p.Text)
+			lines = append(lines, fmt.Sprintf("%s\trefused: %s", name, p.Text))
 			continue
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		fmt.Fprintln(w, goldenLine(name, e))
+		lines = append(lines, goldenLine(name, e))
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	got := trimLines(out.String())
+	got := aligned(t, lines)
 	file := filepath.Join("testdata", "golden.txt")
 	if *rewrite {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
@@ -82,10 +77,20 @@ func goldenLine(name string, e *model.Execution) string {
 		len(e.Executors), runtime, outcome, e.Tasks.ShuffleReadBytes, e.Tasks.ShuffleWriteBytes, e.Quality.BadLines, notes)
 }
 
-func trimLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
+// aligned lines up the columns, which tabs separate.
+func aligned(t *testing.T, lines []string) string {
+	t.Helper()
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	if _, err := w.Write([]byte(strings.Join(lines, "\n") + "\n")); err != nil {
+		t.Fatal(err)
 	}
-	return strings.Join(lines, "\n")
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Split(out.String(), "\n")
+	for i := range text {
+		text[i] = strings.TrimRight(text[i], " ")
+	}
+	return strings.Join(text, "\n")
 }

@@ -148,6 +148,7 @@ func (r *reader) lines(in io.Reader) error {
 			r.parser.quality.BadLines++
 		case ln.open && (ln.skipped || !whole(ln.text)):
 			r.cut = true
+			r.notes = append(r.notes, "the last line is cut; what comes before is kept")
 		default:
 			r.parser.Line(ln.text)
 		}
