@@ -149,6 +149,22 @@ func (e *Ensemble) Predict() (*Mixture, error) {
 	return m, nil
 }
 
+// Reweigh multiplies the weight of every support by exp of its factor; a hypothesis
+// with several behind it by the mean of theirs. Those without keep theirs, but for
+// the sum, which stays 1.
+func (m *Mixture) Reweigh(factors []float64) {
+	total := 0.
+	for h, origin := range m.Origin {
+		log := 0.
+		for _, i := range origin {
+			log += factors[i] / float64(len(origin))
+		}
+		m.Weight[h] *= math.Exp(log)
+		total += m.Weight[h]
+	}
+	floats.Scale(1/total, m.Weight)
+}
+
 // MeanAt returns the mixture's mean log runtime at a candidate.
 func (m *Mixture) MeanAt(candidate int) float64 {
 	sum := 0.

@@ -71,6 +71,8 @@ func (m *Evidence) Evaluate(p *Problem, observed []Observation) (*Evaluation, er
 		return nil, fmt.Errorf("evidence ensemble: %w", err)
 	}
 
+	m.weighMetrics(mixture, s, observed, config)
+
 	answers := s.answers(mixture, m.params.NoiseSD)
 	improvement, pareto := s.improvement(mixture, answers, config.LevelMean, m.params.NoiseSD)
 	for i := range improvement {
