@@ -58,6 +58,7 @@ func (g *General) Target(c predict.Context) (predict.Target, error) {
 	t := &target{g: g, context: g.rows.encoder.encode(c, id), foreign: foreign, at: map[int]*projection{}}
 	if g.virtual != nil {
 		t.context.machine, t.context.environment = resourceName(t.context.cores, t.context.memory), virtualEnvironment
+		clear(t.context.texts) // those of the points are not known
 	}
 	t.pair()
 	return t, nil

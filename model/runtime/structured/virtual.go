@@ -56,9 +56,12 @@ func (v *virtual) encode(e *encoder, i int) *encoded {
 		machine: resourceName(v.cores[i], v.memory[i]), environment: virtualEnvironment, input: -float64(2 + i),
 	}
 	for k := range e.arguments {
-		if a := &e.arguments[k]; !a.text {
-			f.args[k] = (v.args[i][k] - (a.low+a.high)/2) / a.scale()
+		a := &e.arguments[k]
+		if a.text {
+			f.texts[k] = a.textMiss
+			continue
 		}
+		f.args[k] = (v.args[i][k] - (a.low+a.high)/2) / a.scale()
 	}
 	return f
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/karasu-project/karasu/model/runtime"
 )
@@ -63,6 +64,46 @@ func TestWeightsPredictAlmostAsTheModel(t *testing.T) {
 	}
 	if diff := cmp.Diff(w, again); diff != "" {
 		t.Errorf("weights of weights differ:\n%s", diff)
+	}
+}
+
+// A text that all contexts have changes nothing, although it does not travel.
+func TestWeightsWithATextArgument(t *testing.T) {
+	predictions := func(text bool) []float64 {
+		all := madeUp(13)
+		if text {
+			for i := range all {
+				all[i].Context.Arguments = append(all[i].Context.Arguments, predict.Argument{Name: "format", Text: "parquet"})
+			}
+		}
+		g, err := New("x", Options{}).Fit(context.Background(), all[1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := g.Weights()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := FromWeights(w, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := back.Condition(all[0].Context, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []float64
+		for _, x := range []int{2, 6, 12} {
+			d, err := p.Predict(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, d.LogMedian, d.Scale)
+		}
+		return out
+	}
+	if d := cmp.Diff(predictions(false), predictions(true), cmpopts.EquateApprox(0, 2e-3)); d != "" {
+		t.Error(d)
 	}
 }
 
