@@ -2303,7 +2303,14 @@ type RecommendResponse struct {
 	// Prediction of the current configuration; absent where none was named.
 	Current *Prediction `protobuf:"bytes,4,opt,name=current,proto3" json:"current,omitempty"`
 	// As in Suggestion.
-	LevelKnown    bool `protobuf:"varint,5,opt,name=level_known,json=levelKnown,proto3" json:"level_known,omitempty"`
+	LevelKnown bool `protobuf:"varint,5,opt,name=level_known,json=levelKnown,proto3" json:"level_known,omitempty"`
+	// The first prediction's place without other workloads' knowledge: what would be
+	// recommended then, as predicted with it; absent where that carries no weight.
+	WithoutOthers *Prediction `protobuf:"bytes,6,opt,name=without_others,json=withoutOthers,proto3" json:"without_others,omitempty"`
+	// The run that would tell most, what it is expected to save and whether it pays.
+	Next *Suggestion `protobuf:"bytes,7,opt,name=next,proto3" json:"next,omitempty"`
+	// Best objective of a valid run of the job; absent where there is none.
+	Best          *float64 `protobuf:"fixed64,8,opt,name=best,proto3,oneof" json:"best,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2371,6 +2378,27 @@ func (x *RecommendResponse) GetLevelKnown() bool {
 		return x.LevelKnown
 	}
 	return false
+}
+
+func (x *RecommendResponse) GetWithoutOthers() *Prediction {
+	if x != nil {
+		return x.WithoutOthers
+	}
+	return nil
+}
+
+func (x *RecommendResponse) GetNext() *Suggestion {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
+func (x *RecommendResponse) GetBest() float64 {
+	if x != nil && x.Best != nil {
+		return *x.Best
+	}
+	return 0
 }
 
 type ListPeersRequest struct {
@@ -3192,14 +3220,18 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x14DeleteSearchResponse\"}\n" +
 	"\x10RecommendRequest\x125\n" +
 	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\x122\n" +
-	"\acurrent\x18\x02 \x01(\v2\x18.karasu.v1.ConfigurationR\acurrent\"\xe1\x01\n" +
+	"\acurrent\x18\x02 \x01(\v2\x18.karasu.v1.ConfigurationR\acurrent\"\xec\x02\n" +
 	"\x11RecommendResponse\x127\n" +
 	"\vpredictions\x18\x01 \x03(\v2\x15.karasu.v1.PredictionR\vpredictions\x12+\n" +
 	"\aweights\x18\x02 \x03(\v2\x11.karasu.v1.WeightR\aweights\x12\x14\n" +
 	"\x05basis\x18\x03 \x01(\tR\x05basis\x12/\n" +
 	"\acurrent\x18\x04 \x01(\v2\x15.karasu.v1.PredictionR\acurrent\x12\x1f\n" +
 	"\vlevel_known\x18\x05 \x01(\bR\n" +
-	"levelKnown\"\x12\n" +
+	"levelKnown\x12<\n" +
+	"\x0ewithout_others\x18\x06 \x01(\v2\x15.karasu.v1.PredictionR\rwithoutOthers\x12)\n" +
+	"\x04next\x18\a \x01(\v2\x15.karasu.v1.SuggestionR\x04next\x12\x17\n" +
+	"\x04best\x18\b \x01(\x01H\x00R\x04best\x88\x01\x01B\a\n" +
+	"\x05_best\"\x12\n" +
 	"\x10ListPeersRequest\"\x94\x02\n" +
 	"\x04Peer\x12\x17\n" +
 	"\apeer_id\x18\x01 \x01(\tR\x06peerId\x12\"\n" +
@@ -3402,64 +3434,66 @@ var file_karasu_v1_api_proto_depIdxs = []int32{
 	13, // 36: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
 	14, // 37: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
 	13, // 38: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
-	35, // 39: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
-	38, // 40: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
-	47, // 41: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
-	48, // 42: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
-	49, // 43: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
-	50, // 44: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
-	51, // 45: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
-	41, // 46: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	42, // 47: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	4,  // 48: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 49: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 50: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	10, // 51: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
-	52, // 52: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
-	53, // 53: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
-	54, // 54: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
-	55, // 55: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
-	56, // 56: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
-	18, // 57: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	20, // 58: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	22, // 59: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	24, // 60: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
-	26, // 61: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	28, // 62: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	30, // 63: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	32, // 64: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	57, // 65: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
-	58, // 66: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
-	34, // 67: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	37, // 68: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	40, // 69: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	5,  // 70: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 71: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 72: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 73: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	59, // 74: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
-	60, // 75: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
-	61, // 76: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
-	62, // 77: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
-	63, // 78: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
-	19, // 79: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 80: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 81: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 82: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 83: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 84: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 85: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 86: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	64, // 87: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
-	65, // 88: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
-	36, // 89: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	39, // 90: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	43, // 91: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	70, // [70:92] is the sub-list for method output_type
-	48, // [48:70] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	13, // 39: karasu.v1.RecommendResponse.without_others:type_name -> karasu.v1.Prediction
+	15, // 40: karasu.v1.RecommendResponse.next:type_name -> karasu.v1.Suggestion
+	35, // 41: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
+	38, // 42: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
+	47, // 43: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
+	48, // 44: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
+	49, // 45: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
+	50, // 46: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
+	51, // 47: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
+	41, // 48: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	42, // 49: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	4,  // 50: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,  // 51: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,  // 52: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	10, // 53: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
+	52, // 54: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
+	53, // 55: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
+	54, // 56: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
+	55, // 57: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
+	56, // 58: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
+	18, // 59: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	20, // 60: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	22, // 61: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	24, // 62: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
+	26, // 63: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	28, // 64: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	30, // 65: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	32, // 66: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	57, // 67: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
+	58, // 68: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
+	34, // 69: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	37, // 70: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	40, // 71: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	5,  // 72: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 73: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 74: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 75: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	59, // 76: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
+	60, // 77: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
+	61, // 78: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
+	62, // 79: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
+	63, // 80: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
+	19, // 81: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 82: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 83: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 84: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 85: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 86: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 87: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 88: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	64, // 89: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
+	65, // 90: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
+	36, // 91: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	39, // 92: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	43, // 93: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	72, // [72:94] is the sub-list for method output_type
+	50, // [50:72] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }
@@ -3473,6 +3507,7 @@ func file_karasu_v1_api_proto_init() {
 	file_karasu_v1_runtime_proto_init()
 	file_karasu_v1_api_proto_msgTypes[12].OneofWrappers = []any{}
 	file_karasu_v1_api_proto_msgTypes[15].OneofWrappers = []any{}
+	file_karasu_v1_api_proto_msgTypes[32].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
