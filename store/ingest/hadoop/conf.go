@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/store/ingest/internal/text"
 )
 
 // MaxConf bounds a job's configuration, in bytes.
@@ -129,7 +130,7 @@ var hadoopVersion = regexp.MustCompile(`hadoop(?:-mapreduce)?-([0-9]+\.[0-9]+[0-
 // version is told by the archive that the job ran from; most clusters name none.
 func (c *jobConf) version() string {
 	if m := hadoopVersion.FindStringSubmatch(c.get(frameworkTar)); m != nil {
-		return clip(m[1], 40)
+		return text.Clip(m[1], 40)
 	}
 	return ""
 }

@@ -8,11 +8,11 @@ import (
 
 // event has the fields that are used of all kinds of events.
 type event struct {
-	JobID        text   `json:"jobid"`
-	JobName      text   `json:"jobName"`
-	UserName     text   `json:"userName"`
-	JobQueueName text   `json:"jobQueueName"`
-	JobStatus    text   `json:"jobStatus"`
+	JobID        word   `json:"jobid"`
+	JobName      word   `json:"jobName"`
+	UserName     word   `json:"userName"`
+	JobQueueName word   `json:"jobQueueName"`
+	JobStatus    word   `json:"jobStatus"`
 	SubmitTime   millis `json:"submitTime"`
 	LaunchTime   millis `json:"launchTime"`
 	StartTime    millis `json:"startTime"`
@@ -20,16 +20,16 @@ type event struct {
 	TotalMaps    count  `json:"totalMaps"`
 	TotalReduces count  `json:"totalReduces"`
 
-	TaskID        text     `json:"taskid"`
-	TaskType      text     `json:"taskType"`
-	TaskStatus    text     `json:"taskStatus"`
-	AttemptID     text     `json:"attemptId"`
-	TrackerName   text     `json:"trackerName"`
-	Hostname      text     `json:"hostname"`
+	TaskID        word     `json:"taskid"`
+	TaskType      word     `json:"taskType"`
+	TaskStatus    word     `json:"taskStatus"`
+	AttemptID     word     `json:"attemptId"`
+	TrackerName   word     `json:"trackerName"`
+	Hostname      word     `json:"hostname"`
 	Counters      counters `json:"counters"`
 	TotalCounters counters `json:"totalCounters"`
 
-	ApplicationAttemptID text `json:"applicationAttemptId"`
+	ApplicationAttemptID word `json:"applicationAttemptId"`
 }
 
 var errEvent = errors.New("is not an event")
@@ -70,17 +70,17 @@ func inUnion(b []byte) []byte {
 	return b
 }
 
-// text is a string or none.
-type text string
+// word is a string or none.
+type word string
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (t *text) UnmarshalJSON(b []byte) error {
+func (w *word) UnmarshalJSON(b []byte) error {
 	var s *string
 	if err := json.Unmarshal(inUnion(b), &s); err != nil {
 		return err
 	}
 	if s != nil {
-		*t = text(*s)
+		*w = word(*s)
 	}
 	return nil
 }

@@ -6,10 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/store/ingest/internal/percentile"
+	"github.com/karasu-project/karasu/store/ingest/internal/text"
 )
 
 // Stages of the graph.
@@ -51,14 +52,14 @@ func (j *job) execution(c *jobConf) (*model.Execution, error) {
 		}
 		end, estimated = max(j.last, start), true
 	}
-	id := cmp.Or(jobID.FindString(j.id), name(j.id))
+	id := cmp.Or(jobID.FindString(j.id), text.Name(j.id))
 	if id == "" {
 		return nil, errNoEvents
 	}
 	e := &model.Execution{
 		Origin: "hadoop/" + id, Framework: "hadoop", Version: c.version(),
 		ApplicationID: application(id), Attempt: attemptNumber(j.amAttempt),
-		Name: name(j.name), User: name(j.user), Queue: name(cmp.Or(j.queue, c.get(queueName))), MainClass: name(c.get(mapClass, oldMapClass)),
+		Name: text.Name(j.name), User: text.Name(j.user), Queue: text.Name(cmp.Or(j.queue, c.get(queueName))), MainClass: text.Name(c.get(mapClass, oldMapClass)),
 		Properties: map[string]string{},
 		Start:      time.UnixMilli(start).UTC(), End: time.UnixMilli(end).UTC(), EndEstimated: estimated,
 		Outcome: j.outcome, Jobs: 1,
@@ -201,7 +202,7 @@ func addTask(st *model.Stage, s span) {
 // summarise sums over the tasks.
 func (j *job) summarise(e *model.Execution, spans []span, mapContainer, reduceContainer container) {
 	t := &e.Tasks
-	var duration, gc, input, output, read, write, cpu, memory []sample
+	var duration, gc, input, output, read, write, cpu, memory []percentile.Sample
 	spilled := 0.0
 	for _, s := range spans {
 		switch {
@@ -217,19 +218,19 @@ func (j *job) summarise(e *model.Execution, spans []span, mapContainer, reduceCo
 		x, c, seconds := mapContainer, s.counters, s.seconds()
 		if s.task.reduce {
 			x = reduceContainer
-			read = append(read, sample{c["REDUCE_SHUFFLE_BYTES"], 1})
+			read = append(read, percentile.Of(c["REDUCE_SHUFFLE_BYTES"], 1))
 		} else {
-			input, write = append(input, sample{c.input(), 1}), append(write, sample{c["MAP_OUTPUT_MATERIALIZED_BYTES"], 1})
+			input, write = append(input, percentile.Of(c.input(), 1)), append(write, percentile.Of(c["MAP_OUTPUT_MATERIALIZED_BYTES"], 1))
 		}
-		duration, output = append(duration, sample{seconds, 1}), append(output, sample{c.output(), 1})
+		duration, output = append(duration, percentile.Of(seconds, 1)), append(output, percentile.Of(c.output(), 1))
 		spilled += c["SPILLED_RECORDS"]
 		if seconds > 0 {
-			gc = append(gc, sample{min(1, c["GC_TIME_MILLIS"]/1000/seconds), 1})
+			gc = append(gc, percentile.Of(min(1, c["GC_TIME_MILLIS"]/1000/seconds), 1))
 			if x.cores > 0 {
-				cpu = append(cpu, sample{min(1, c["CPU_MILLISECONDS"]/1000/seconds/x.cores), seconds})
+				cpu = append(cpu, percentile.Of(min(1, c["CPU_MILLISECONDS"]/1000/seconds/x.cores), seconds))
 			}
 			if x.bytes > 0 {
-				memory = append(memory, sample{min(1, c["PHYSICAL_MEMORY_BYTES"]/x.bytes), seconds})
+				memory = append(memory, percentile.Of(min(1, c["PHYSICAL_MEMORY_BYTES"]/x.bytes), seconds))
 			}
 		}
 	}
@@ -245,30 +246,20 @@ func (j *job) summarise(e *model.Execution, spans []span, mapContainer, reduceCo
 			e.InputBytes += st.InputBytes
 		}
 	}
-	t.DurationSeconds, t.GCShare = distribution(duration), distribution(gc)
-	t.InputBytesPerTask, t.OutputBytesPerTask = distribution(input), distribution(output)
-	t.ShuffleReadPerTask, t.ShuffleWritePerTask = distribution(read), distribution(write)
-	e.Metrics = model.Metrics{CPU: shares(cpu), Memory: shares(memory)}
+	t.DurationSeconds, t.GCShare = percentile.Distribution(duration), percentile.Distribution(gc)
+	t.InputBytesPerTask, t.OutputBytesPerTask = percentile.Distribution(input), percentile.Distribution(output)
+	t.ShuffleReadPerTask, t.ShuffleWritePerTask = percentile.Distribution(read), percentile.Distribution(write)
+	e.Metrics = model.Metrics{CPU: measured(cpu), Memory: measured(memory)}
 	if spilled > 0 {
 		e.Properties["spilled records"] = strconv.FormatFloat(spilled, 'f', -1, 64)
 	}
 }
 
-// name makes a name valid: Unicode without control characters, of a length that the
-// model takes.
-func name(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	return clip(strings.TrimSpace(s), model.MaxName)
-}
-
-func clip(s string, limit int) string {
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "")
+// measured returns percentiles over the tasks' time; nil where all are 0, as on
+// machines that do not count.
+func measured(samples []percentile.Sample) *model.Percentiles {
+	if !slices.ContainsFunc(samples, func(s percentile.Sample) bool { return s.Value > 0 }) {
+		return nil
 	}
-	return s
+	return percentile.Shares(samples)
 }
