@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -19,6 +20,7 @@ import (
 	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/store/commons"
+	"github.com/karasu-project/karasu/store/ingest/naming"
 	"github.com/karasu-project/karasu/store/private"
 )
 
@@ -67,6 +69,9 @@ type App struct {
 	advisor   *advisor.Advisor
 	server    *api.Server
 
+	rules   atomic.Pointer[naming.Rules]
+	watched []*watched
+
 	started time.Time
 	cancel  context.CancelFunc
 	loops   sync.WaitGroup
@@ -87,6 +92,12 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 			err = errors.Join(err, a.close())
 		}
 	}()
+	rules, err := config.Rules()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	a.rules.Store(rules)
+	a.watched = newWatched(home, config.Watches)
 	key, err := home.Identity()
 	if err != nil {
 		return nil, err
@@ -170,6 +181,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.cancel = cancel
 	a.run(background, a.shareLoop)
 	a.run(background, a.sweepLoop)
+	a.run(background, a.ingestLoop)
 	a.run(background, func(ctx context.Context) { a.complain(ctx, "value log", a.private.RunGC(ctx)) })
 	a.run(background, func(ctx context.Context) { a.complain(ctx, "value log", a.commons.RunGC(ctx)) })
 	if a.server == nil {

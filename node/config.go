@@ -16,6 +16,7 @@ import (
 	"github.com/karasu-project/karasu/node/p2p"
 	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/store/commons"
+	"github.com/karasu-project/karasu/store/ingest/naming"
 )
 
 // ErrConfig is wrapped by every error about the configuration file.
@@ -30,6 +31,10 @@ type Config struct {
 	Catalog      CatalogConfig `toml:"catalog"`
 	API          APIConfig     `toml:"api"`
 	Log          LogConfig     `toml:"log"`
+	// Workloads are the rules that name executions; the first that matches counts.
+	Workloads []naming.Rule `toml:"workload"`
+	// Watches are the folders that executions are taken from.
+	Watches []WatchConfig `toml:"watch"`
 }
 
 // NetworkConfig says how to reach other organisations.
@@ -153,9 +158,13 @@ func LoadConfig(h Home) (Config, error) {
 		return Config{}, fmt.Errorf("%w: %s%s", ErrConfig, path, tomlProblem(err))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return Config{}, fmt.Errorf("%w: %s: unknown key %q", ErrConfig, path, unknown[0].String())
+		return Config{}, fmt.Errorf("%w: %s%s: unknown key %q", ErrConfig, path, unknownLine(raw, unknown[0]), unknown[0].String())
 	}
 	if err := c.Validate(); err != nil {
+		var entry *entryError
+		if errors.As(err, &entry) {
+			return Config{}, fmt.Errorf("%w: %s:%d: %w", ErrConfig, path, entryLine(raw, entry.table, entry.index, entry.field), entry)
+		}
 		return Config{}, fmt.Errorf("%w: %s: %w", ErrConfig, path, err)
 	}
 	return c, nil
@@ -180,6 +189,14 @@ func (c Config) Validate() error {
 	}
 	if err := c.API.validate(); err != nil {
 		return err
+	}
+	if _, err := c.rules(); err != nil {
+		return err
+	}
+	for i, w := range c.Watches {
+		if err := w.validate(i); err != nil {
+			return err
+		}
 	}
 	_, err := c.policy()
 	return err

@@ -36,10 +36,15 @@ func (a *App) Status(ctx context.Context) (*karasuv1.StatusResponse, error) {
 	if err != nil {
 		return nil, err
 	}
+	executions, unmatched, err := a.private.CountExecutions(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := &karasuv1.StatusResponse{
 		Version: a.options.Version, Organisation: a.config.Organisation, PeerId: a.network.ID().String(),
 		Runs: uint32(runs), Workloads: uint32(len(workloads)), Searches: uint32(len(searches)),
 		UptimeSeconds: time.Since(a.started).Seconds(),
+		Executions:    uint32(executions), UnmatchedExecutions: uint32(unmatched), Watched: a.watchStatus(),
 	}
 	for _, addr := range a.network.Addrs() {
 		out.Addresses = append(out.Addresses, addr.String())

@@ -12,7 +12,6 @@ import (
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
-	"github.com/karasu-project/karasu/proto/karasu/v1/karasuv1connect"
 	"github.com/karasu-project/karasu/store/private"
 	"github.com/karasu-project/karasu/store/wire"
 )
@@ -35,6 +34,7 @@ type Node interface {
 	Runs(ctx context.Context, job string, limit int) (*karasuv1.ListRunsResponse, error)
 	// DeleteRuns deletes runs by ID, or all of a job.
 	DeleteRuns(ctx context.Context, ids []string, job string) (runs, searches int, err error)
+	Executions
 	Peers(ctx context.Context) ([]*karasuv1.Peer, error)
 	Topics(ctx context.Context) ([]*karasuv1.Topic, error)
 	// PreviewShareAs takes the zero trial for the policy as it is.
@@ -43,7 +43,6 @@ type Node interface {
 
 // Service implements the KarasuService of the schema.
 type Service struct {
-	karasuv1connect.UnimplementedKarasuServiceHandler
 	Node    Node
 	Advisor *advisor.Advisor
 }
@@ -75,6 +74,7 @@ func codeOf(err error) connect.Code {
 		{advisor.ErrNothingToUndo, connect.CodeFailedPrecondition},
 		{advisor.ErrNoModel, connect.CodeFailedPrecondition},
 		{private.ErrNoRun, connect.CodeNotFound},
+		{private.ErrNoExecution, connect.CodeNotFound},
 		{share.ErrPolicy, connect.CodeInvalidArgument},
 		{model.ErrInvalid, connect.CodeInvalidArgument},
 		{catalog.ErrUnknownMachineType, connect.CodeInvalidArgument},
@@ -123,6 +123,10 @@ func (s *Service) ImportRuns(ctx context.Context, req *connect.Request[karasuv1.
 
 // ListRuns implements the service.
 func (s *Service) ListRuns(ctx context.Context, req *connect.Request[karasuv1.ListRunsRequest]) (*connect.Response[karasuv1.ListRunsResponse], error) {
+	if req.Msg.GetId() != "" {
+		run, err := s.Node.Run(ctx, req.Msg.GetId())
+		return reply(&karasuv1.ListRunsResponse{Runs: []*karasuv1.Run{wire.FromRun(run)}, Total: 1}, err)
+	}
 	return reply(s.Node.Runs(ctx, req.Msg.GetJob(), int(req.Msg.GetLimit())))
 }
 

@@ -66,6 +66,9 @@ type Put struct {
 	// New says that it was not stored before, Changed that it, its hints or its run
 	// changed.
 	New, Changed bool
+	// Execution is what is stored now, without its graph, and Hints what the user said.
+	Execution model.Execution
+	Hints     Hints
 	// Run is the run that it is now; nil is none.
 	Run *model.Run
 	// Dropped names what was left out because the execution is too large.
@@ -219,7 +222,8 @@ func place(t *kv.Txn, id []byte, head *karasuv1.StoredExecution, name Namer, out
 	if err != nil {
 		return false, fmt.Errorf("%w: execution %x: %w", ErrCorrupt, id, err)
 	}
-	run := name(e, toHints(head.GetHints()))
+	out.Execution, out.Hints = e, toHints(head.GetHints())
+	run := name(e, out.Hints)
 	old, err := storedRun(t, id)
 	if err != nil {
 		return false, err

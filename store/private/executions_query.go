@@ -86,6 +86,31 @@ func (d *DB) GetExecution(ctx context.Context, id string) (StoredExecution, erro
 	return out, err
 }
 
+// GetRun returns a run by its ID or the first digits of it. The error wraps [ErrNoRun]
+// or model.ErrInvalid.
+func (d *DB) GetRun(ctx context.Context, id string) (model.Run, error) {
+	if err := ctx.Err(); err != nil {
+		return model.Run{}, err
+	}
+	var out model.Run
+	err := d.kv.View(func(t *kv.Txn) error {
+		raw, err := findID(t, id)
+		if err != nil {
+			return err
+		}
+		r, err := storedRun(t, raw)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return fmt.Errorf("%w: %s is an execution that is no run; see `karasu workloads --unmatched`", ErrNoRun, id)
+		}
+		out = *r
+		return nil
+	})
+	return out, err
+}
+
 func getGraph(t *kv.Txn, p *packer, id []byte, parts uint32) (*karasuv1.StageGraph, error) {
 	if parts == 0 {
 		return nil, nil

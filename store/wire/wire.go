@@ -184,3 +184,9 @@ func ToTime(field string, millis float64) (time.Time, error) {
 	}
 	return time.UnixMilli(int64(millis)).UTC(), nil
 }
+
+// FromMetrics returns the message of utilisation; nil where nothing was measured.
+func FromMetrics(m model.Metrics) *karasuv1.ResourceMetrics { return measure.ToProto(m) }
+
+// ToMetrics reverses [FromMetrics]. It checks nothing: model.Metrics.Validate does.
+func ToMetrics(m *karasuv1.ResourceMetrics) model.Metrics { return measure.FromProto(m) }

@@ -1267,9 +1267,7 @@ type ImportExecutionsRequest struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Executions []*Execution           `protobuf:"bytes,1,rep,name=executions,proto3" json:"executions,omitempty"`
 	// Of all of them; empty fields leave stored hints as they are.
-	Hints *ExecutionHints `protobuf:"bytes,2,opt,name=hints,proto3" json:"hints,omitempty"`
-	// Say what would happen and store nothing.
-	DryRun        bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	Hints         *ExecutionHints `protobuf:"bytes,2,opt,name=hints,proto3" json:"hints,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1316,13 +1314,6 @@ func (x *ImportExecutionsRequest) GetHints() *ExecutionHints {
 		return x.Hints
 	}
 	return nil
-}
-
-func (x *ImportExecutionsRequest) GetDryRun() bool {
-	if x != nil {
-		return x.DryRun
-	}
-	return false
 }
 
 type ImportExecutionsResponse struct {
@@ -2532,13 +2523,12 @@ const file_karasu_v1_execution_proto_rawDesc = "" +
 	"\x10spill_disk_bytes\x18\x1c \x01(\x01R\x0espillDiskBytes\"[\n" +
 	"\x0eExecutionHints\x12&\n" +
 	"\x0einfrastructure\x18\x01 \x01(\tR\x0einfrastructure\x12!\n" +
-	"\fmachine_type\x18\x02 \x01(\tR\vmachineType\"\x99\x01\n" +
+	"\fmachine_type\x18\x02 \x01(\tR\vmachineType\"\x80\x01\n" +
 	"\x17ImportExecutionsRequest\x124\n" +
 	"\n" +
 	"executions\x18\x01 \x03(\v2\x14.karasu.v1.ExecutionR\n" +
 	"executions\x12/\n" +
-	"\x05hints\x18\x02 \x01(\v2\x19.karasu.v1.ExecutionHintsR\x05hints\x12\x17\n" +
-	"\adry_run\x18\x03 \x01(\bR\x06dryRun\"X\n" +
+	"\x05hints\x18\x02 \x01(\v2\x19.karasu.v1.ExecutionHintsR\x05hints\"X\n" +
 	"\x18ImportExecutionsResponse\x12<\n" +
 	"\n" +
 	"executions\x18\x01 \x03(\v2\x1c.karasu.v1.ImportedExecutionR\n" +
