@@ -63,6 +63,9 @@ func (d Distribution) Interval(probability float64) (low, high float64) {
 	return d.Quantile((1 - probability) / 2), d.Quantile((1 + probability) / 2)
 }
 
+// Variance of the logarithm of the runtime.
+func (d Distribution) Variance() float64 { return d.Scale * d.Scale * d.Freedom / (d.Freedom - 2) }
+
 // Within returns the probability that a run takes at most so many seconds.
 func (d Distribution) Within(seconds float64) float64 {
 	if !(seconds > 0) {

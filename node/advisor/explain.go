@@ -32,12 +32,14 @@ func noneOf(runs int, past, participle string) string {
 
 // restsOn says how much of a suggestion other workloads' runs decide, and whose.
 func restsOn(weights []*karasuv1.Weight) string {
-	own, peers := 0.0, 0.0
+	own, peers, predicted := 0.0, 0.0, 0.0
 	for _, w := range weights {
 		switch w.GetOrigin() {
 		case ownPrior:
 		case ownHistory:
 			own += w.GetShare()
+		case foresight:
+			predicted += w.GetShare()
 		default:
 			peers += w.GetShare()
 		}
@@ -46,7 +48,11 @@ func restsOn(weights []*karasuv1.Weight) string {
 	if own > 0 && peers == 0 {
 		whose = "knowledge of your own other workloads"
 	}
-	return fmt.Sprintf("%.0f%% of the weight is %s", 100*(own+peers), whose)
+	text := fmt.Sprintf("%.0f%% of the weight is %s", 100*(own+peers), whose)
+	if predicted > 0 {
+		text += fmt.Sprintf(" and %.0f%% a prediction of the job's runtimes", 100*predicted)
+	}
+	return text
 }
 
 // stopAfter is the target in seconds where it is more likely missed than met; 0 where

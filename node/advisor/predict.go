@@ -30,7 +30,7 @@ func (a *Advisor) Predict(ctx context.Context, req *karasuv1.PredictRequest) (*k
 	if err != nil {
 		return nil, err
 	}
-	o, err := a.outlook(ctx, w, req.GetTarget().GetSolo())
+	o, err := a.outlook(ctx, w, req.GetTarget().GetSolo(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (a *Advisor) Sweep(ctx context.Context, req *karasuv1.SweepRequest) (*karas
 	if n := len(machines) * len(nodes); n > search.MaxCandidates {
 		return nil, badInput("configurations", fmt.Sprintf("are more than %d: %d machine types at %d numbers of nodes", search.MaxCandidates, len(machines), len(nodes)))
 	}
-	o, err := a.outlook(ctx, w, req.GetTarget().GetSolo())
+	o, err := a.outlook(ctx, w, req.GetTarget().GetSolo(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (o *outlook) options(ctx context.Context, machines []catalog.MachineType, n
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p, err := o.predictor(m)
+		p, err := o.predictor(m.Name, m.Resources)
 		if err != nil {
 			return nil, err
 		}

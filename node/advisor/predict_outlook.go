@@ -7,7 +7,6 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/runtime"
-	"github.com/karasu-project/karasu/optimizer/catalog"
 )
 
 // ErrNoModel means that nothing is known that a runtime could be predicted from.
@@ -37,9 +36,11 @@ type tally struct {
 	contexts map[int]bool
 }
 
-// outlook gathers the models for a job. The error wraps [ErrNoModel] where there is none.
-func (a *Advisor) outlook(ctx context.Context, w model.Workload, solo bool) (*outlook, error) {
-	own, err := a.ownFit(ctx, algorithm{w.Framework, w.Algorithm})
+// outlook gathers the models for a job, without those of its runs that are of the
+// workload with an identity ("" is none). The error wraps [ErrNoModel] where there is no
+// model.
+func (a *Advisor) outlook(ctx context.Context, w model.Workload, solo bool, without string) (*outlook, error) {
+	own, err := a.ownFit(ctx, algorithm{w.Framework, w.Algorithm, without})
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +76,14 @@ func (o *outlook) nothing(solo bool) error {
 		return fmt.Errorf("%w: you have no runs of %s/%s, and none of %s of %s can be used (%w); %s", ErrNoModel,
 			o.workload.Framework, o.workload.Algorithm, count(len(o.peers), "peer model"), known, o.peers[0].err, runs)
 	}
-	return fmt.Errorf("%w: you have no runs of %s/%s, and no peer shares a runtime model of %s%s; %s, or connect to peers that share models (karasu peers)",
+	return fmt.Errorf("%w: you have no runs of %s/%s, and no peer shares a runtime model of %s%s; %s, or connect to peers that share runtime models (karasu peers)",
 		ErrNoModel, o.workload.Framework, o.workload.Algorithm, known, onElsewhere(o.elsewhere), runs)
 }
 
 // predictor predicts the job's runtimes on a machine type. Errors wrap
 // [model.ErrInvalid] where the job's description does not fit what is known.
-func (o *outlook) predictor(m catalog.MachineType) (predict.Predictor, error) {
-	c := predict.ContextOf(o.workload, m.Name, m.Resources)
+func (o *outlook) predictor(machineType string, r model.Resources) (predict.Predictor, error) {
+	c := predict.ContextOf(o.workload, machineType, r)
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}

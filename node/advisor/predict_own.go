@@ -19,13 +19,17 @@ const (
 	fitLimit = time.Minute
 	// keptFits and keptRefits bound the models that stay in memory; one of 1,000
 	// medians, the most that is taken, has 8 MB.
-	keptFits   = 2
+	keptFits   = 4
 	keptRefits = 6
 )
 
 // algorithm is what a general runtime model is of. Infrastructures are part of the
 // contexts.
-type algorithm struct{ framework, name string }
+type algorithm struct {
+	framework, name string
+	// without is the identity of a workload whose runs are left out; "" is none.
+	without string
+}
 
 // ownModels keeps the general models of the organisation's own runs.
 type ownModels struct {
@@ -158,7 +162,8 @@ func (a *Advisor) histories(ctx context.Context, of algorithm) ([]predict.Histor
 		return nil, predict.Skipped{}, err
 	}
 	runs = slices.DeleteFunc(runs, func(r model.Run) bool {
-		return r.Workload.Framework != of.framework || r.Workload.Algorithm != of.name
+		w := r.Workload
+		return w.Framework != of.framework || w.Algorithm != of.name || of.without != "" && w.Identity() == of.without
 	})
 	histories, skipped := predict.Histories(runs, func(infrastructure, machine string) (model.Resources, bool) {
 		r, _, known := a.Lookup(infrastructure, machine)

@@ -146,6 +146,9 @@ func (a *Advisor) problem(ctx context.Context, t *task, observed []search.Observ
 		if mean, sd := level(p); contradicts(p, mean, sd) {
 			p.LevelMean, p.LevelSD = mean, sd
 		}
+		if err := a.foresee(ctx, t, p, observed); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }

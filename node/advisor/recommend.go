@@ -55,6 +55,9 @@ func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettin
 	if i := slices.IndexFunc(p.Candidates, func(c search.Candidate) bool { return c.Configuration == compared }); i >= 0 {
 		out.Current = prediction(p, e, i)
 	}
+	if err := a.explainRecommendation(t, p, e, out); err != nil {
+		return nil, err
+	}
 	for _, i := range rank(p, e) {
 		if added && p.Candidates[i].Configuration == compared {
 			continue // only to compare with
@@ -162,18 +165,29 @@ func expectedObjectives(p *search.Problem, e *search.Evaluation, i int) []float6
 
 // basis says what the answer rests on and, if so, how little that is.
 func basis(t *task, p *search.Problem, e *search.Evaluation) string {
-	shared, used := 0.0, 0
+	shared, used, predicted := 0.0, 0, 0.0
 	for _, w := range e.Weights {
-		if w.Support >= 0 && w.Share >= 0.005 {
+		switch {
+		case w.Support < 0 || w.Share < 0.005:
+		case p.Supports[w.Support].Author == search.PredictionAuthor:
+			predicted += w.Share
+		default:
 			shared += w.Share
 			used++
 		}
 	}
 	text := count(len(t.runs), "own run") + " of the job"
-	if used > 0 {
+	if predicted > 0 {
+		text += fmt.Sprintf(", a prediction of its runtimes from %s (%.0f%% of the weight)", t.foreseen, 100*predicted)
+	}
+	switch {
+	case used > 0:
 		text += fmt.Sprintf(" and the shapes of %s (%.0f%% of the weight)", count(used, "other workload"), 100*shared)
-	} else {
+	case predicted == 0:
 		text += " and a general prior; no other workload that is known helps"
+	}
+	if t.unforeseen != "" {
+		text += ". Runtimes are not predicted: " + t.unforeseen
 	}
 	if p.Target > 0 || p.BudgetUSD > 0 {
 		text += fmt.Sprintf(". In the order of %s among those likely enough to keep to the %s, then of that likelihood", p.Objective, limits(p))
@@ -181,7 +195,7 @@ func basis(t *task, p *search.Problem, e *search.Evaluation) string {
 	switch {
 	case !levelKnown(t, p):
 		text += ". Nothing says how long the job takes, so only the order of configurations and the ratios between them mean something"
-	case len(t.runs) == 0:
+	case len(t.runs) == 0 && t.foreseen == "":
 		text += ". How long it takes is guessed from the target and from other workloads of the same framework and algorithm, so runtimes are rough"
 	}
 	return text

@@ -17,6 +17,9 @@ import (
 // ownPrior names the weight that rests on no other workload.
 const ownPrior = "own prior"
 
+// foresight names the weight of a prediction of the job's runtimes.
+const foresight = "prediction"
+
 // ownHistory names the weight that rests on other workloads of the organisation.
 const ownHistory = "own history"
 
@@ -154,6 +157,10 @@ func (a *Advisor) weights(p *search.Problem, ws []search.Weight) []*karasuv1.Wei
 			continue
 		}
 		s := p.Supports[w.Support]
+		if s.Author == search.PredictionAuthor {
+			out = append(out, &karasuv1.Weight{Origin: foresight, Topic: s.Summary.Topic.String(), Share: w.Share})
+			continue
+		}
 		origin := "peer"
 		if s.Author == "" {
 			origin = ownHistory

@@ -25,6 +25,9 @@ type task struct {
 	created float64
 	// knownTypes extend the default space while it is being frozen.
 	knownTypes []string
+	// foreseen is what a prediction of the job's runtimes rests on, "" without one;
+	// unforeseen why there is none although something is known of the algorithm.
+	foreseen, unforeseen string
 	// gramsPerKWh of the region's grid; 0 is unknown.
 	gramsPerKWh float64
 }
