@@ -193,11 +193,13 @@ func (f *family) predictBounded(m *Mixture, n int, bounds []bound) error {
 func applyBounds(mean, variance []float64, rows [][]float64, means []float64, bounds []bound) (float64, error) {
 	q := len(bounds)
 	cov, level, noise := make([]float64, q*q), make([]float64, q), make([]float64, q)
-	for i, b := range bounds {
-		for j, o := range bounds {
-			cov[i*q+j] = rows[i][o.point]
+	for i, row := range rows {
+		for j, b := range bounds {
+			cov[i*q+j] = row[b.point]
 		}
 		cov[i*q+i] = max(cov[i*q+i], minVariance)
+	}
+	for i, b := range bounds {
 		level[i], noise[i] = b.log-means[i], b.noiseVar
 	}
 	s := propagate(cov, level, noise)
