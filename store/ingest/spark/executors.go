@@ -3,6 +3,7 @@ package spark
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/karasu-project/karasu/model"
 )
@@ -26,14 +27,17 @@ type executor struct {
 // executors over time.
 type executors struct {
 	list []executor
-	byID map[string]int // index into list of the latest with an id
+	// memory is what executors of a profile were asked for, as far as it is known; it
+	// is forgotten whenever an event may change it.
+	memory map[int64]float64
+	byID   map[string]int // index into list of the latest with an id
 }
 
-func (x *executors) init() { x.byID = make(map[string]int) }
+func (x *executors) init() { x.byID, x.memory = make(map[string]int), make(map[int64]float64) }
 
 // get returns the latest executor with an id; nil where there is none.
 func (x *executors) get(id string) *executor {
-	if i, ok := x.byID[id]; ok {
+	if i, ok := x.byID[clip(id, model.MaxName)]; ok {
 		return &x.list[i]
 	}
 	return nil
@@ -58,9 +62,9 @@ func (x *executors) start(id, host string, at int64) *executor {
 	if len(x.list) >= maxExecutors {
 		return nil
 	}
-	id = cleanName(id)
-	x.byID[id] = len(x.list)
-	x.list = append(x.list, executor{id: id, host: cleanName(host), added: at})
+	clear(x.memory)
+	x.byID[strings.Clone(clip(id, model.MaxName))] = len(x.list)
+	x.list = append(x.list, executor{id: cleanName(id), host: cleanName(host), added: at})
 	return &x.list[len(x.list)-1]
 }
 
@@ -146,6 +150,15 @@ func (p *Parser) local() bool {
 // memory returns what an executor was asked for, in bytes: heap, overhead, off-heap
 // and Python (Spark configuration, "Memory Management" and "Running on YARN").
 func (p *Parser) memory(profile int64) float64 {
+	m, ok := p.executors.memory[profile]
+	if !ok {
+		m = p.requested(profile)
+		p.executors.memory[profile] = m
+	}
+	return m
+}
+
+func (p *Parser) requested(profile int64) float64 {
 	if p.local() {
 		return p.env.size("spark.driver.memory", mib, gib)
 	}

@@ -192,6 +192,7 @@ func (p *Parser) environmentUpdate(text []byte) error {
 		return err
 	}
 	p.env.update(e)
+	clear(p.executors.memory)
 	if v := versionFromClasspath(e.Classpath); v != "" && p.classpathVersion == "" {
 		p.classpathVersion = v
 	}
@@ -206,6 +207,7 @@ func (p *Parser) resourceProfileAdded(text []byte) error {
 	if len(p.profiles) >= maxProfiles {
 		return nil
 	}
+	clear(p.executors.memory)
 	p.profiles[e.ID] = make(map[string]resourceRequest)
 	for _, name := range []string{"memory", "memoryOverhead", "offHeap", "pyspark.memory"} {
 		if r, ok := e.Executor[name]; ok {
