@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -282,11 +281,10 @@ func TestClient(t *testing.T) {
 	checkJob(t, all[0], true)
 	want := []string{
 		"http://flink/jobs/" + other + ": still runs, so it has no runtime yet; a streaming job never has one",
-		"http://flink/jobs/" + gone + ": " + s.URL + "/jobs/" + gone + " answers 404 Not Found",
+		"http://flink/jobs/" + gone + " answers 404 Not Found",
 		"http://flink/jobs/" + lies + `: is answered with the job "` + jid + `"`,
 		`http://flink: lists a job with the id "../x", which is none of Flink`,
 	}
-	want[1] = strings.ReplaceAll(want[1], s.URL, "http://flink")
 	if d := cmp.Diff(want, problems); d != "" {
 		t.Error(d)
 	}
@@ -301,48 +299,24 @@ func TestClient(t *testing.T) {
 }
 
 func TestClientErrors(t *testing.T) {
-	for _, address := range []string{"", "flink:8081", "ftp://x", "http://", "http://user:secret@x:y", "http://x?y=1"} {
-		if _, err := NewClient(address, ClientOptions{}); !errors.Is(err, errAddress) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", address, err)
+	if _, err := NewClient("flink:8081", ClientOptions{}); err == nil || !strings.HasPrefix(err.Error(), "the address of Flink must look like") {
+		t.Error(err)
+	}
+	s, _ := server(t, nil)
+	if _, _, err := jobs(t, s.URL, ClientOptions{}); err == nil || !strings.Contains(err.Error(), "list the jobs of Flink: "+s.URL+"/jobs/overview answers 404") {
+		t.Error(err)
+	}
+	// One that goes away in the middle is not taken for one that lacks a job.
+	s, _ = server(t, map[string]string{"/jobs/overview": fmt.Sprintf(`{"jobs":[{"jid":%q,"state":"FINISHED"}]}`, jid)})
+	c, err := NewClient(s.URL, ClientOptions{Known: func(string) bool { s.CloseClientConnections(); s.Close(); return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range c.Executions(t.Context()) {
+		var p *ingest.Problem
+		if e != nil || errors.As(err, &p) || err == nil || !strings.Contains(err.Error(), "does not answer") {
+			t.Error(e, err)
 		}
-	}
-	s, _ := server(t, map[string]string{"/jobs/overview": "<html>\n"})
-	if _, _, err := jobs(t, s.URL, ClientOptions{}); err == nil || !strings.Contains(err.Error(), "not Flink's JSON") || strings.Contains(err.Error(), "\n") {
-		t.Error(err)
-	}
-	s, _ = server(t, nil)
-	if _, _, err := jobs(t, s.URL, ClientOptions{}); err == nil || !strings.Contains(err.Error(), "is it Flink's REST API?") {
-		t.Error(err)
-	}
-	address := strings.Replace(s.URL, "http://", "http://ann:secret@", 1)
-	s.Close()
-	if _, _, err := jobs(t, address, ClientOptions{}); err == nil || !strings.Contains(err.Error(), "does not answer") || strings.Contains(err.Error(), "secret") {
-		t.Error(err)
-	}
-	// A server that never answers, and one that answers without end.
-	block := make(chan struct{})
-	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-block:
-		case <-r.Context().Done():
-		}
-	}))
-	t.Cleanup(slow.Close)
-	t.Cleanup(func() { close(block) })
-	if _, _, err := jobs(t, slow.URL, ClientOptions{Timeout: 50 * time.Millisecond}); err == nil || !strings.Contains(err.Error(), "does not answer") {
-		t.Error(err)
-	}
-	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		spaces := []byte(strings.Repeat(" ", 1<<20))
-		for {
-			if _, err := w.Write(spaces); err != nil {
-				return
-			}
-		}
-	}))
-	t.Cleanup(endless.Close)
-	if _, _, err := jobs(t, endless.URL, ClientOptions{}); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
-		t.Error(err)
 	}
 }
 
