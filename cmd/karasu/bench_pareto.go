@@ -8,18 +8,18 @@ import (
 
 // replayFlags are what replays of the search protocol have in common.
 type replayFlags struct {
-	Runs           string   `help:"Run table (CSV)." placeholder:"FILE" type:"path" required:""`
-	Infrastructure string   `help:"Infrastructure of a table that does not say it." default:"aws-ec2"`
-	Methods        []string `help:"Of evidence, karasu, karasu-trees, cherrypick, arrow and random." default:"${methods}" placeholder:"NAMES"`
-	Scenarios      []string `help:"Of those of bench search. Default: all." placeholder:"NAMES"`
-	Seeds          int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
-	Seed           uint64   `help:"Seed of the first set." default:"1"`
+	Runs string `help:"Run table (CSV)." placeholder:"FILE" type:"path" required:""`
+	tableFlags
+	Methods   []string `help:"Of evidence, karasu, karasu-trees, cherrypick, arrow and random." default:"${methods}" placeholder:"NAMES"`
+	Scenarios []string `help:"Of those of bench search. Default: all." placeholder:"NAMES"`
+	Seeds     int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
+	Seed      uint64   `help:"Seed of the first set." default:"1"`
 	jsonFlag
 }
 
 func (f replayFlags) config(a *app) (replay.Config, error) {
 	return benchSearchCmd{
-		Runs: f.Runs, Infrastructure: f.Infrastructure, Methods: f.Methods, Scenarios: f.Scenarios,
+		Runs: f.Runs, tableFlags: f.tableFlags, Methods: f.Methods, Scenarios: f.Scenarios,
 		Objective: string(search.Cost), Seeds: f.Seeds, Seed: f.Seed,
 	}.config(a)
 }

@@ -11,16 +11,16 @@ import (
 )
 
 type benchSearchCmd struct {
-	Runs           string   `help:"Run table (CSV)." placeholder:"FILE" type:"path" required:""`
-	Infrastructure string   `help:"Infrastructure of a table that does not say it." default:"aws-ec2"`
-	Methods        []string `help:"Of evidence, karasu, karasu-trees, cherrypick, arrow and random." default:"evidence"`
-	Scenarios      []string `help:"Of those above, RQ1, RQ2 and RQ3 for all of theirs. Default: all but those of research questions." placeholder:"NAME"`
-	Objective      string   `help:"cost, runtime, energy or carbon." default:"cost"`
-	Seeds          int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
-	Seed           uint64   `help:"Seed of the first set." default:"1"`
-	Export         string   `help:"Write the searches themselves to a file, for methods outside this program, and stop." placeholder:"FILE" type:"path" xor:"output"`
-	SVG            string   `name:"svg" help:"Also draw the mean ratio by run to a file, one line a method and scenario." placeholder:"FILE" type:"path" xor:"output"`
-	Details        bool     `help:"With --json, add the ratios and seconds of every single search."`
+	Runs string `help:"Run table (CSV)." placeholder:"FILE" type:"path" required:""`
+	tableFlags
+	Methods   []string `help:"Of evidence, karasu, karasu-trees, cherrypick, arrow and random." default:"evidence"`
+	Scenarios []string `help:"Of those above, RQ1, RQ2 and RQ3 for all of theirs. Default: all but those of research questions." placeholder:"NAME"`
+	Objective string   `help:"cost, runtime, energy or carbon." default:"cost"`
+	Seeds     int      `help:"Number of seed sets, each with three repeats of every search." default:"3"`
+	Seed      uint64   `help:"Seed of the first set." default:"1"`
+	Export    string   `help:"Write the searches themselves to a file, for methods outside this program, and stop." placeholder:"FILE" type:"path" xor:"output"`
+	SVG       string   `name:"svg" help:"Also draw the mean ratio by run to a file, one line a method and scenario." placeholder:"FILE" type:"path" xor:"output"`
+	Details   bool     `help:"With --json, add the ratios and seconds of every single search."`
 	jsonFlag
 }
 
@@ -57,6 +57,7 @@ Examples:
 
   karasu bench search --runs scout.csv
   karasu bench search --runs history.csv --methods evidence,karasu --scenarios solo,A3 --json
+  karasu bench search --runs history.csv --map node_count=nodes --framework spark
   karasu bench search --runs scout.csv --methods evidence,karasu --scenarios solo,RQ1,RQ2,RQ3 --svg rq.svg
   karasu bench search --runs scout.csv --scenarios solo,A3 --objective energy`
 }
@@ -133,7 +134,7 @@ func (c benchSearchCmd) config(a *app) (replay.Config, error) {
 	if !search.Objective(c.Objective).Valid() {
 		return replay.Config{}, usagef("--objective must be cost, runtime, energy or carbon: %q", c.Objective)
 	}
-	runs, err := readTable(a, c.Runs, c.Infrastructure)
+	runs, err := c.read(a, c.Runs)
 	if err != nil {
 		return replay.Config{}, err
 	}

@@ -15,8 +15,6 @@ import (
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	"github.com/karasu-project/karasu/optimizer/search/simulator"
-	"github.com/karasu-project/karasu/store/ingest"
-	"github.com/karasu-project/karasu/store/ingest/runtable"
 )
 
 const (
@@ -31,16 +29,16 @@ const (
 )
 
 type demoCmd struct {
-	Runs           string `help:"Use a real run table (CSV) instead of simulated runs, split by workload over the organisations." placeholder:"FILE" type:"path"`
-	Infrastructure string `help:"Infrastructure of a table that does not say it." default:"aws-ec2"`
-	Searches       int    `help:"Search at most so many workloads; 0 is all." default:"0"`
-	Details        bool   `help:"Print the trace of every search, not only of the first."`
+	Runs string `help:"Use a real run table (CSV) instead of simulated runs, split by workload over the organisations." placeholder:"FILE" type:"path"`
+	tableFlags
+	Searches int  `help:"Search at most so many workloads; 0 is all." default:"0"`
+	Details  bool `help:"Print the trace of every search, not only of the first."`
 	jsonFlag
 }
 
 // Help implements kong's interface for examples.
 func (demoCmd) Help() string {
-	return "Starts organisations as real nodes on loopback in this process, lets them gossip, and searches with and without the network.\n\nExamples:\n\n  karasu demo\n  karasu demo --runs scout.csv --json"
+	return "Starts organisations as real nodes on loopback in this process, lets them gossip, and searches with and without the network.\n\nExamples:\n\n  karasu demo\n  karasu demo --runs scout.csv --json\n  karasu demo --runs history.csv --map node_count=nodes --framework spark"
 }
 
 // Run plays the demo and prints what came of it.
@@ -84,7 +82,7 @@ func (c demoCmd) options(a *app) (demo.Options, error) {
 		runs, err := simulated()
 		return demo.Options{Runs: runs, Simulated: true, History: demoHistory, MaxSearches: c.Searches}, err
 	}
-	runs, err := readTable(a, c.Runs, c.Infrastructure)
+	runs, err := c.read(a, c.Runs)
 	return demo.Options{Runs: runs, MaxSearches: c.Searches}, err
 }
 
@@ -94,28 +92,6 @@ func simulated() ([]model.Run, error) {
 		return nil, err
 	}
 	return simulator.Runs(simulator.Workloads(demoInfrastructure, demoWorkloads, demoSeed), search.FromCatalog(choices), 0, demoSeed), nil
-}
-
-// readTable reads all runs of a table; any bad row is an error.
-func readTable(a *app, path, infrastructure string) ([]model.Run, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, usagef("--runs: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	known := catalog.Builtin()
-	table := runtable.New(f, runtable.Options{
-		Name: path, Defaults: map[string]string{"infrastructure": infrastructure},
-		CheckMachine: func(infrastructure, machineType string) error {
-			_, err := known.Lookup(infrastructure, machineType)
-			return err
-		},
-	})
-	report, err := ingest.Collect(a.ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	return report.Runs, report.Err()
 }
 
 func printDemo(w *bytes.Buffer, r *demo.Report, details bool) {

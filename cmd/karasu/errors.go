@@ -15,6 +15,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitUnreachable = 3
+	exitInUse       = 4
 )
 
 // usageError is wrong use of the command line: exit code 2.
@@ -37,11 +38,19 @@ func (e *unreachableError) Error() string {
 }
 func (e *unreachableError) Unwrap() error { return e.err }
 
+// inUseError means that a running daemon has what a command needs for itself: exit
+// code 4.
+type inUseError struct{ err error }
+
+func (e *inUseError) Error() string { return e.err.Error() }
+func (e *inUseError) Unwrap() error { return e.err }
+
 // describe turns an error into the line that is printed and the exit code.
 func describe(err error) (line string, code int) {
 	var (
 		usage       *usageError
 		unreachable *unreachableError
+		inUse       *inUseError
 		remote      *connect.Error
 	)
 	switch {
@@ -49,6 +58,8 @@ func describe(err error) (line string, code int) {
 		return "", exitOK
 	case errors.As(err, &unreachable):
 		return oneLine(unreachable.Error()), exitUnreachable
+	case errors.As(err, &inUse):
+		return oneLine(err.Error()), exitInUse
 	case errors.As(err, &usage):
 		return oneLine(err.Error()), exitUsage
 	case errors.As(err, &remote):

@@ -45,6 +45,19 @@ func valueOf(name string, step *karasuv1.SearchStep) (float64, bool) {
 	return *v, true
 }
 
+// onFront says whether a run is on the Pareto front: it is valid, and its values are
+// those of a run that is listed there.
+func onFront(s *karasuv1.SearchState, step *karasuv1.SearchStep) bool {
+	same := func(name string, f *karasuv1.SearchStep) bool {
+		a, knownA := valueOf(name, step)
+		b, knownB := valueOf(name, f)
+		return knownA == knownB && a == b
+	}
+	return step.GetValid() && slices.ContainsFunc(s.GetFront(), func(f *karasuv1.SearchStep) bool {
+		return same("runtime", f) && same("cost", f) && same("energy", f) && same("carbon", f)
+	})
+}
+
 // placed lists the runs that have both objectives of the axes.
 func placed(s *karasuv1.SearchState) []plotted {
 	x, y := axes(s.GetSettings())

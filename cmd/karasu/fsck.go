@@ -18,7 +18,8 @@ type fsckCmd struct {
 // Help implements kong's interface for examples.
 func (fsckCmd) Help() string {
 	return `Reads every byte of both databases, verifies every signature and changes nothing.
-Exit code 0 means that all is sound, 1 that something is wrong.
+Exit code 0 means that all is sound, 1 that something is wrong, 4 that a daemon is
+running in the home, so that nothing was checked: stop it first.
 
 Example:
 
@@ -36,6 +37,8 @@ type checked struct {
 	CutOffBytes   int64    `json:"cut_off_bytes"`
 	Bad           int      `json:"bad"`
 	Problems      []string `json:"problems"`
+	// InUse says that a running daemon has it, and so it was not checked.
+	InUse bool `json:"in_use"`
 }
 
 // Run checks both databases of a home.
@@ -59,7 +62,7 @@ func (c fsckCmd) Run(a *app) error {
 			missing = append(missing, checked{Database: db.name, Dir: db.dir, Bad: 1, Problems: []string{"is missing, although the other database is there"}})
 			continue
 		case errors.Is(err, private.ErrInUse):
-			return fmt.Errorf("%w; stop the daemon first", err)
+			return c.inUse(a, db.name, db.dir)
 		case errors.Is(err, context.Canceled):
 			return errors.New("interrupted; nothing was changed")
 		case err != nil:
@@ -70,7 +73,7 @@ func (c fsckCmd) Run(a *app) error {
 		if problems == nil {
 			problems = []string{}
 		}
-		reports = append(reports, checked{db.name, db.dir, r.OK(), r.CleanShutdown, r.Keys, r.Bytes, r.CutOff, r.Bad, problems})
+		reports = append(reports, checked{db.name, db.dir, r.OK(), r.CleanShutdown, r.Keys, r.Bytes, r.CutOff, r.Bad, problems, false})
 	}
 	if len(reports) > 0 { // else a home whose daemon has never run
 		reports = append(reports, missing...)
@@ -88,6 +91,18 @@ func (c fsckCmd) Run(a *app) error {
 		return fmt.Errorf("%s found; restore the home from a backup, or move the database away and import again", counted(bad, "problem"))
 	}
 	return nil
+}
+
+// inUse says that a daemon has the home; in JSON as the report of the database that is
+// held, since both are held together.
+func (c fsckCmd) inUse(a *app, name, dir string) error {
+	if c.JSON {
+		held := checked{Database: name, Dir: dir, InUse: true, Problems: []string{"is in use by a running daemon and was not checked"}}
+		if err := writeJSON(a.stdout, []checked{held}); err != nil {
+			return err
+		}
+	}
+	return &inUseError{fmt.Errorf("nothing was checked: a daemon is running in this home and holds %s; stop it (SIGTERM) and try again", dir)}
 }
 
 func printChecked(w *bytes.Buffer, reports []checked) {

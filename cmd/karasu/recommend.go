@@ -59,10 +59,11 @@ func (c recommendCmd) Run(a *app) error {
 	a.notePrices(settings, res.Msg.GetPredictions()...)
 	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		if res.Msg.GetLevelKnown() {
-			printPredictions(w, res.Msg.GetPredictions(), res.Msg.GetCurrent())
+			printPredictions(w, settings, res.Msg.GetPredictions(), res.Msg.GetCurrent())
 		} else {
 			printRatios(w, res.Msg.GetPredictions(), res.Msg.GetCurrent())
 		}
+		printReasons(w, settings, res.Msg)
 		if basis := res.Msg.GetBasis(); basis != "" {
 			fmt.Fprintf(w, "\nRests on %s.\n", clean(strings.TrimSuffix(basis, ".")))
 		}
@@ -87,14 +88,15 @@ func ranked(predictions []*karasuv1.Prediction, current *karasuv1.Prediction, ad
 	}
 }
 
-func printPredictions(w *bytes.Buffer, predictions []*karasuv1.Prediction, current *karasuv1.Prediction) {
-	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">80% FROM", ">TO", ">COST", ">ENERGY", ">CARBON", ">MEETS TARGET")
+func printPredictions(w *bytes.Buffer, settings *karasuv1.SearchSettings, predictions []*karasuv1.Prediction, current *karasuv1.Prediction) {
+	kept := "KEEPS " + strings.ToUpper(limitsOf(settings))
+	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">80% FROM", ">TO", ">COST", ">ENERGY", ">CARBON", ">"+kept)
 	ranked(predictions, current, func(rank string, p *karasuv1.Prediction) {
 		t.add(rank, configuration(p.GetConfiguration()), seconds(p.GetRuntimeSeconds()),
 			seconds(p.GetRuntimeLowSeconds()), seconds(p.GetRuntimeHighSeconds()),
 			optional(p.CostUsd, dollars), optional(p.EnergyWh, energy), optional(p.CarbonG, carbon), optional(p.ProbabilityOfMeetingTarget, percent))
 	})
-	t.hideUnknown("COST", "ENERGY", "CARBON", "MEETS TARGET").print(w, "No configuration can be recommended.")
+	t.hideUnknown("COST", "ENERGY", "CARBON", kept).print(w, "No configuration can be recommended.")
 }
 
 // printRatios shows predictions relative to the first: all that means something while
@@ -109,7 +111,7 @@ func printRatios(w *bytes.Buffer, predictions []*karasuv1.Prediction, current *k
 		}
 		t.add(rank, configuration(p.GetConfiguration()), times(p.GetRuntimeSeconds(), predictions[0].GetRuntimeSeconds()), cost)
 	})
-	t.hideUnknown("COST", "ENERGY", "CARBON", "MEETS TARGET").print(w, "No configuration can be recommended.")
+	t.hideUnknown("COST").print(w, "No configuration can be recommended.")
 }
 
 // knownInfrastructure returns the only infrastructure on which the daemon knows

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -55,6 +57,12 @@ func (c runsDeleteCmd) Run(a *app) error {
 	})
 }
 
+// isInputTerminal says whether answers are typed.
+func isInputTerminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && isTerminal(f)
+}
+
 // confirm asks whether all runs of the job should go.
 func (c runsDeleteCmd) confirm(a *app, client karasuv1connect.KarasuServiceClient) error {
 	res, err := client.ListRuns(a.ctx, connect.NewRequest(&karasuv1.ListRunsRequest{Job: c.Job, Limit: 1}))
@@ -64,7 +72,11 @@ func (c runsDeleteCmd) confirm(a *app, client karasuv1connect.KarasuServiceClien
 	if _, err := fmt.Fprintf(a.stderr, "Delete %s of the job %s for good? [y/N] ", counted(res.Msg.GetTotal(), "run"), clean(c.Job)); err != nil {
 		return err
 	}
-	answer, _ := bufio.NewReader(a.stdin).ReadString('\n') // an end of input is a no
+	answer, err := bufio.NewReader(a.stdin).ReadString('\n') // an end of input is a no
+	if err != nil || !isInputTerminal(a.stdin) {
+		// Only a terminal shows the line end that was typed.
+		_, _ = fmt.Fprintln(a.stderr)
+	}
 	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
 		return errors.New("nothing was deleted; answer y, or say --yes")
 	}

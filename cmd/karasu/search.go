@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"connectrpc.com/connect"
 
+	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
 
@@ -44,8 +46,16 @@ func (c searchNextCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.JSON {
+		return c.show(a, res.Msg, nil)
+	}
+	// What it is compared with. The daemon keeps what it has computed.
+	state, err := client.GetSearch(a.ctx, connect.NewRequest(&karasuv1.GetSearchRequest{Job: c.Job}))
+	if err != nil {
+		return err
+	}
 	return c.show(a, res.Msg, func(w *bytes.Buffer) {
-		printSuggestion(w, c.Job, res.Msg.GetSuggestion())
+		printSuggestion(w, c.Job, res.Msg.GetSuggestion(), standingOf(state.Msg.GetState()))
 		if p := res.Msg.GetSuggestion().GetPrediction(); c.Claim && p != nil {
 			config := configuration(p.GetConfiguration())
 			fmt.Fprintf(w, "Claimed: %s is not suggested again. To give it up: karasu search report --job %s --config %s --abandon\n", config, shellWord(c.Job), config)
@@ -67,13 +77,20 @@ func (c searchListCmd) Run(a *app) error {
 	}
 	predicted := []string{"incumbent", "weights", "next", "front", "hint"}
 	return c.showWithout(a, res.Msg, "searches", predicted, func(w *bytes.Buffer) {
-		t := newTable("JOB", "TOPIC", "OBJECTIVE", ">TARGET", ">RUNS", ">CANDIDATES", "BEST", ">VALUE")
+		t := newTable("JOB", "TOPIC", "OBJECTIVE", ">TARGET", ">BUDGET", ">RUNS", ">CANDIDATES", "BEST", ">VALUE")
 		for _, s := range res.Msg.GetSearches() {
 			best, value := bestStep(s)
+			if several(s.GetSettings().GetObjective()) {
+				best, value = bestOfSeveral(s)
+			}
+			budget := unknown
+			if v := s.GetSettings().GetBudgetUsd(); v > 0 {
+				budget = dollars(v)
+			}
 			t.add(s.GetSettings().GetWorkload().GetJob(), topicOf(s.GetSettings().GetWorkload()), s.GetSettings().GetObjective(),
-				seconds(s.GetSettings().GetTargetSeconds()), fmt.Sprint(len(s.GetSteps())), number(s.GetCandidates()), best, value)
+				seconds(s.GetSettings().GetTargetSeconds()), budget, fmt.Sprint(len(s.GetSteps())), number(s.GetCandidates()), best, value)
 		}
-		t.print(w, "No searches. Begin one with: karasu search start")
+		t.hideUnknown("TARGET", "BUDGET").print(w, "No searches. Begin one with: karasu search start")
 	})
 }
 
@@ -91,6 +108,36 @@ func bestStep(s *karasuv1.SearchState) (config, value string) {
 		}
 	}
 	return config, value
+}
+
+// bestOfSeveral says how many runs are on the front and what the best of each objective
+// among the valid runs is: no one run need have them all.
+func bestOfSeveral(s *karasuv1.SearchState) (config, value string) {
+	names := strings.Split(s.GetSettings().GetObjective(), ",")
+	var points [][]float64
+	for _, step := range s.GetSteps() {
+		var point []float64
+		for _, name := range names {
+			if v, known := valueOf(name, step); known {
+				point = append(point, v)
+			}
+		}
+		if step.GetValid() && len(point) == len(names) {
+			points = append(points, point)
+		}
+	}
+	if len(points) == 0 {
+		return unknown, unknown
+	}
+	least := make([]string, len(names))
+	for k, name := range names {
+		v := points[0][k]
+		for _, p := range points {
+			v = min(v, p[k])
+		}
+		least[k] = objective(name, v)
+	}
+	return fmt.Sprintf("%d on the front", len(search.NonDominated(points))), strings.Join(least, ", ")
 }
 
 type searchDeleteCmd struct {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -74,7 +75,7 @@ func (c searchReportCmd) Run(a *app) error {
 			fmt.Fprintf(w, "So far %s.\n", clean(s.GetHint()))
 		}
 		fmt.Fprintln(w)
-		printSuggestion(w, c.Job, s.GetNext())
+		printSuggestion(w, c.Job, s.GetNext(), standingOf(s))
 	})
 }
 
@@ -87,10 +88,16 @@ func printLastStep(w *bytes.Buffer, s *karasuv1.SearchState) {
 	if t := step.GetRun().GetRuntimeSeconds(); t > 0 {
 		fmt.Fprintf(w, " after %s", seconds(t))
 	}
-	if step.Objective != nil && primary(s.GetSettings().GetObjective()) != "runtime" {
-		fmt.Fprintf(w, ", %s", objective(primary(s.GetSettings().GetObjective()), step.GetObjective()))
+	for _, name := range strings.Split(s.GetSettings().GetObjective(), ",") {
+		if v, known := valueOf(name, step); known && name != "runtime" {
+			fmt.Fprintf(w, ", %s", objective(name, v))
+		}
 	}
-	if step.GetValid() && step.Objective != nil && step.GetObjective() == step.GetBest() {
+	if several(s.GetSettings().GetObjective()) {
+		if onFront(s, step) {
+			fmt.Fprint(w, ": on the Pareto front")
+		}
+	} else if step.GetValid() && step.Objective != nil && step.GetObjective() == step.GetBest() {
 		if equalsBest(s.GetSteps()) {
 			fmt.Fprint(w, ": equals the best so far")
 		} else {

@@ -62,7 +62,7 @@ func (c searchStartCmd) Run(a *app) error {
 			fmt.Fprintf(w, "%s of this job known before count as its first steps.\n", counted(n, "run"))
 		}
 		fmt.Fprintln(w)
-		printSuggestion(w, c.Job, s.GetNext())
+		printSuggestion(w, c.Job, s.GetNext(), standingOf(s))
 	})
 }
 

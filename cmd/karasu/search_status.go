@@ -50,14 +50,15 @@ func printSearch(w *bytes.Buffer, s *karasuv1.SearchState, charts bool) {
 	fmt.Fprintf(w, "Search %s (%s): %s over %s%s\n\n", clean(settings.GetWorkload().GetJob()), topicOf(settings.GetWorkload()),
 		describeGoal(settings), counted(s.GetCandidates(), "configuration"), describeMethod(settings))
 	printStanding(w, s)
-	printSuggestion(w, settings.GetWorkload().GetJob(), s.GetNext())
+	printSuggestion(w, settings.GetWorkload().GetJob(), s.GetNext(), standingOf(s))
 	fmt.Fprintln(w)
 	printSteps(w, s)
 	height := smallChart
 	if charts {
 		height = largeChart
 	}
-	if chart := bestChart(s, height); chart != "" && (charts || len(s.GetSteps()) >= enoughForChart) {
+	wanted := len(s.GetSteps()) >= enoughForChart && !several(settings.GetObjective())
+	if chart := bestChart(s, height); chart != "" && (charts || wanted) {
 		fmt.Fprintf(w, "\n%s\n", chart)
 	}
 	if charts || several(settings.GetObjective()) {
@@ -68,7 +69,13 @@ func printSearch(w *bytes.Buffer, s *karasuv1.SearchState, charts bool) {
 
 // printStanding says what is best so far, what is under way and whether to go on.
 func printStanding(w *bytes.Buffer, s *karasuv1.SearchState) {
-	if s.GetIncumbent() != nil {
+	switch {
+	case several(s.GetSettings().GetObjective()):
+		if n := len(s.GetFront()); n > 0 {
+			fmt.Fprintf(w, "Front: %d of %s, none of which another beats in all of %s\n", n, counted(len(s.GetSteps()), "run"),
+				strings.ReplaceAll(s.GetSettings().GetObjective(), ",", ", "))
+		}
+	case s.GetIncumbent() != nil:
 		config, value := bestStep(s)
 		if config == unknown {
 			config = configuration(s.GetIncumbent().GetConfiguration())
@@ -92,6 +99,10 @@ func printStanding(w *bytes.Buffer, s *karasuv1.SearchState) {
 
 func printSteps(w *bytes.Buffer, s *karasuv1.SearchState) {
 	settings := s.GetSettings()
+	if several(settings.GetObjective()) {
+		printFrontSteps(w, s)
+		return
+	}
 	name := primary(settings.GetObjective())
 	columns := []string{">RUN", "CONFIGURATION", ">RUNTIME", "OUTCOME", ">" + strings.ToUpper(name), ">BEST"}
 	t := newTable(columns...)
@@ -99,6 +110,37 @@ func printSteps(w *bytes.Buffer, s *karasuv1.SearchState) {
 	for i, step := range s.GetSteps() {
 		t.add(fmt.Sprint(i+1), configuration(step.GetRun().GetConfiguration()), seconds(step.GetRun().GetRuntimeSeconds()),
 			stepOutcome(settings, step), optional(step.Objective, print), optional(step.Best, print))
+	}
+	t.print(w, "No run has been reported yet.")
+}
+
+// printFrontSteps lists the runs of a Pareto search with all of its objectives.
+func printFrontSteps(w *bytes.Buffer, s *karasuv1.SearchState) {
+	names := strings.Split(s.GetSettings().GetObjective(), ",")
+	columns := []string{">RUN", "CONFIGURATION", ">RUNTIME", "OUTCOME"}
+	for _, name := range names {
+		if name != "runtime" {
+			columns = append(columns, ">"+strings.ToUpper(name))
+		}
+	}
+	t := newTable(append(columns, "FRONT")...)
+	for i, step := range s.GetSteps() {
+		cells := []string{fmt.Sprint(i + 1), configuration(step.GetRun().GetConfiguration()), seconds(step.GetRun().GetRuntimeSeconds()), stepOutcome(s.GetSettings(), step)}
+		for _, name := range names {
+			if name != "runtime" {
+				v, known := valueOf(name, step)
+				cell := unknown
+				if known {
+					cell = objective(name, v)
+				}
+				cells = append(cells, cell)
+			}
+		}
+		mark := ""
+		if onFront(s, step) {
+			mark = string(markFront)
+		}
+		t.add(append(cells, mark)...)
 	}
 	t.print(w, "No run has been reported yet.")
 }

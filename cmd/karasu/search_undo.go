@@ -30,7 +30,7 @@ func (c searchReportCmd) undo(a *app) error {
 			fmt.Fprintf(w, " after %s", seconds(t))
 		}
 		fmt.Fprint(w, ". It is deleted from your runs, too.\n\n")
-		printSuggestion(w, c.Job, s.GetNext())
+		printSuggestion(w, c.Job, s.GetNext(), standingOf(s))
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
@@ -11,8 +12,25 @@ import (
 // smallShare of the weight is not listed on a line of its own.
 const smallShare = 0.005
 
+// standing is what a suggestion is explained by: how the search stands. The zero value
+// compares it with nothing.
+type standing struct {
+	settings *karasuv1.SearchSettings
+	// best objective of a valid run, and the run's configuration as predicted.
+	best      *float64
+	incumbent *karasuv1.Prediction
+}
+
+func standingOf(s *karasuv1.SearchState) standing {
+	out := standing{settings: s.GetSettings(), incumbent: s.GetIncumbent()}
+	if n := len(s.GetSteps()); n > 0 {
+		out.best = s.GetSteps()[n-1].Best
+	}
+	return out
+}
+
 // printSuggestion says what to try next, why, and whether to go on at all.
-func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion) {
+func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion, at standing) {
 	if s.GetExhausted() || s.GetPrediction() == nil {
 		fmt.Fprintf(w, "Next: nothing, %s.\n", clean(s.GetReason()))
 		return
@@ -24,46 +42,110 @@ func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion) {
 	fmt.Fprintf(w, "Next: %s\n", configuration(p.GetConfiguration()))
 	fmt.Fprintf(w, "  runtime  %s (80%%: %s to %s)\n", seconds(p.GetRuntimeSeconds()), seconds(p.GetRuntimeLowSeconds()), seconds(p.GetRuntimeHighSeconds()))
 	if p.CostUsd != nil {
-		fmt.Fprintf(w, "  cost     %s (80%%: %s to %s)\n", dollars(p.GetCostUsd()), optional(p.CostLowUsd, dollars), optional(p.CostHighUsd, dollars))
+		fmt.Fprintf(w, "  cost     %s\n", interval(p, p.CostUsd, dollars))
 	} else {
 		fmt.Fprintln(w, "  cost     unknown, the catalog has no price")
 	}
 	if p.EnergyWh != nil {
-		fmt.Fprintf(w, "  energy   %s\n", energy(p.GetEnergyWh()))
+		fmt.Fprintf(w, "  energy   %s\n", interval(p, p.EnergyWh, energy))
 	}
 	if p.CarbonG != nil {
-		fmt.Fprintf(w, "  carbon   %s CO2e\n", carbon(p.GetCarbonG()))
+		fmt.Fprintf(w, "  carbon   %s\n", interval(p, p.CarbonG, carbonEquivalent))
 	}
 	if p.ProbabilityOfMeetingTarget != nil {
-		fmt.Fprintf(w, "  target   %s likely to be met\n", percent(p.GetProbabilityOfMeetingTarget()))
+		fmt.Fprintf(w, "  %-8s %s likely to be met\n", limitsOf(at.settings), percent(p.GetProbabilityOfMeetingTarget()))
 	}
 	if t := s.GetStopAfterSeconds(); t > 0 {
 		fmt.Fprintf(w, "  stop     at %s and report --timeout; its gain times its chance is still the largest of all candidates\n", seconds(t))
+	}
+	if saving := expectedSaving(s, at); saving != "" {
+		fmt.Fprintf(w, "  saves    %s, by expectation\n", saving)
 	}
 	if s.GetReason() != "" {
 		fmt.Fprintf(w, "  why      %s\n", clean(s.GetReason()))
 	}
 	if !s.GetLevelKnown() {
-		fmt.Fprintln(w, "  note     nothing says yet how long this job takes: the figures are guesses around the target")
+		fmt.Fprintf(w, "  note     nothing says yet how long this job takes: the figures are guesses%s\n", aroundTarget(at.settings))
+	}
+	if !several(at.settings.GetObjective()) {
+		printAlternative(w, "best    ", at.incumbent, p)
 	}
 	printAlternative(w, "or      ", s.GetRunnerUp(), p)
-	if alone := s.GetWithoutOthers(); alone != nil && configuration(alone.GetConfiguration()) != configuration(p.GetConfiguration()) {
+	if alone := s.GetWithoutOthers(); alone != nil && configuration(alone.GetConfiguration()) == configuration(p.GetConfiguration()) {
+		fmt.Fprintln(w, "  alone    the same, without what is known of other workloads")
+	} else {
 		printAlternative(w, "alone   ", alone, p)
 	}
 	fmt.Fprintf(w, "Then: karasu search report --job %s --config %s --runtime TIME (or --failed, --timeout)\n",
 		shellWord(job), configuration(p.GetConfiguration()))
 }
 
+// interval prints a predicted value that is proportional to the runtime, and its 80%
+// interval.
+func interval(p *karasuv1.Prediction, v *float64, print func(float64) string) string {
+	if v == nil {
+		return unknown
+	}
+	text := print(*v)
+	if t := p.GetRuntimeSeconds(); t > 0 {
+		text += fmt.Sprintf(" (80%%: %s to %s)", print(*v*p.GetRuntimeLowSeconds()/t), print(*v*p.GetRuntimeHighSeconds()/t))
+	}
+	return text
+}
+
+func carbonEquivalent(g float64) string { return carbon(g) + " CO2e" }
+
+// limitsOf names what a run must keep to: target, budget, or both.
+func limitsOf(s *karasuv1.SearchSettings) string {
+	switch {
+	case s.GetTargetSeconds() > 0 && s.GetBudgetUsd() == 0:
+		return "target"
+	case s.GetBudgetUsd() > 0 && s.GetTargetSeconds() == 0:
+		return "budget"
+	}
+	return "limits"
+}
+
+// aroundTarget is where guesses of a runtime come from.
+func aroundTarget(s *karasuv1.SearchSettings) string {
+	if s.GetTargetSeconds() > 0 {
+		return " around the target"
+	}
+	return ""
+}
+
+// expectedSaving is what one more run is expected to save on every run after it, in the
+// objective's unit: "about $0.12 a run (6%)". "" before a valid run, and for several
+// objectives, where no one number says it.
+func expectedSaving(s *karasuv1.Suggestion, at standing) string {
+	if at.best == nil || at.incumbent == nil || several(at.settings.GetObjective()) {
+		return ""
+	}
+	share := -math.Expm1(-s.GetExpectedImprovement())
+	return fmt.Sprintf("about %s a run (%s)", objective(primary(at.settings.GetObjective()), *at.best*share), percent(share))
+}
+
 // printAlternative shows another configuration beside the suggestion, in one line.
 func printAlternative(w *bytes.Buffer, label string, other, than *karasuv1.Prediction) {
-	if other == nil {
-		return
+	if other != nil {
+		fmt.Fprintf(w, "  %s %s\n", label, beside(other, than))
 	}
-	fmt.Fprintf(w, "  %s %s: runtime x %.2f", label, configuration(other.GetConfiguration()), other.GetRuntimeSeconds()/than.GetRuntimeSeconds())
-	if other.CostUsd != nil && than.CostUsd != nil {
-		fmt.Fprintf(w, ", cost x %.2f", other.GetCostUsd()/than.GetCostUsd())
+}
+
+// beside compares a configuration with another one: "8xm4.large: runtime x 0.90, cost x
+// 1.02, 80% likely".
+func beside(other, than *karasuv1.Prediction) string {
+	text := fmt.Sprintf("%s: runtime x %.2f", configuration(other.GetConfiguration()), other.GetRuntimeSeconds()/than.GetRuntimeSeconds())
+	if other.CostUsd != nil && than.GetCostUsd() > 0 {
+		text += fmt.Sprintf(", cost x %.2f", other.GetCostUsd()/than.GetCostUsd())
 	}
-	fmt.Fprintln(w)
+	if other.EnergyWh != nil && than.GetEnergyWh() > 0 {
+		text += fmt.Sprintf(", energy x %.2f", other.GetEnergyWh()/than.GetEnergyWh())
+	}
+	if other.ProbabilityOfMeetingTarget != nil {
+		text += fmt.Sprintf(", %s likely within limits", percent(other.GetProbabilityOfMeetingTarget()))
+	}
+	return text
 }
 
 // verdict says whether one more run is worth it.
