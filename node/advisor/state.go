@@ -43,7 +43,7 @@ func (a *Advisor) state(ctx context.Context, t *task) (*karasuv1.SearchState, er
 	if e.Incumbent >= 0 {
 		state.Incumbent = prediction(p, e, e.Incumbent)
 	} else if len(steps) > 0 && steps[len(steps)-1].Best != nil && state.Hint == "" {
-		state.Hint = "there are valid runs, but the runs of one configuration disagree so much that none counts as an answer; repeat the best one"
+		state.Hint = noAnswer(p, steps)
 	}
 	return state, a.compare(t, p, e, state.Next)
 }
