@@ -18,7 +18,8 @@ import (
 )
 
 type importCmd struct {
-	CSV importCSVCmd `cmd:"" name:"csv" help:"Import a table with a header, one run a line."`
+	CSV   importCSVCmd   `cmd:"" name:"csv" help:"Import a table with a header, one run a line."`
+	Spark importSparkCmd `cmd:"" help:"Import Spark event logs."`
 }
 
 type importCSVCmd struct {

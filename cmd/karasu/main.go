@@ -40,8 +40,11 @@ type cli struct {
 	Daemon daemonCmd `cmd:"" help:"Start the node; it runs until it is interrupted or terminated."`
 	Status statusCmd `cmd:"" help:"What the daemon is and holds."`
 
-	Import importCmd `cmd:"" help:"Import runs into the private store."`
-	Runs   runsCmd   `cmd:"" help:"Private runs."`
+	Import    importCmd    `cmd:"" help:"Import runs into the private store."`
+	Watch     watchCmd     `cmd:"" help:"Import what comes to a folder, until interrupted."`
+	Export    exportCmd    `cmd:"" help:"Write stored runs as a table."`
+	Runs      runsCmd      `cmd:"" help:"Private runs."`
+	Workloads workloadsCmd `cmd:"" help:"Workloads that have runs, applications that are none, and the rules between."`
 
 	Search    searchCmd    `cmd:"" help:"Search for a job's configuration in few profiling runs."`
 	Recommend recommendCmd `cmd:"" help:"Recommend configurations at once, without a search."`

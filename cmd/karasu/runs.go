@@ -13,7 +13,8 @@ import (
 
 type runsCmd struct {
 	List   runsListCmd   `cmd:"" help:"List stored runs, oldest first."`
-	Delete runsDeleteCmd `cmd:"" help:"Delete stored runs, also from the searches that hold them."`
+	Show   runsShowCmd   `cmd:"" help:"All that is stored of one run."`
+	Delete runsDeleteCmd `cmd:"" aliases:"rm" help:"Delete stored runs, also from the searches that hold them."`
 }
 
 type runsListCmd struct {
@@ -49,7 +50,7 @@ func (c runsListCmd) Run(a *app) error {
 func (c runsListCmd) none(jobs []string) string {
 	switch {
 	case c.Job == "" || len(jobs) == 0:
-		return "No runs are stored. Import some with: karasu import csv FILE"
+		return "No runs are stored. Import some with: karasu import csv FILE, or: karasu import spark FOLDER"
 	default:
 		return fmt.Sprintf("No runs of the job %s. There are runs of: %s", clean(c.Job), clean(strings.Join(jobs, ", ")))
 	}

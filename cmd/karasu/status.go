@@ -33,6 +33,23 @@ func (c statusCmd) Run(a *app) error {
 			fmt.Fprintf(w, "%-12s  %s\n", name, clean(addr))
 		}
 		fmt.Fprintf(w, "runs          %s of %s\n", number(s.GetRuns()), counted(s.GetWorkloads(), "workload"))
+		if n := s.GetExecutions(); n > 0 {
+			fmt.Fprintf(w, "applications  %s", number(n))
+			if u := s.GetUnmatchedExecutions(); u > 0 {
+				fmt.Fprintf(w, ", %s are no runs; karasu workloads --unmatched says why", number(u))
+			}
+			fmt.Fprintln(w)
+		}
+		for _, f := range s.GetWatched() {
+			state := fmt.Sprintf("%s imported", number(f.GetImported()))
+			if n := f.GetUnreadable(); n > 0 {
+				state += fmt.Sprintf(", %s unreadable", number(n))
+			}
+			if f.GetProblem() != "" {
+				state = oneLine(f.GetProblem())
+			}
+			fmt.Fprintf(w, "watching      %s (%s): %s\n", clean(f.GetPath()), clean(f.GetKind()), state)
+		}
 		fmt.Fprintf(w, "searches      %s\n", number(s.GetSearches()))
 		fmt.Fprintf(w, "records       %s own, %s received\n", number(s.GetOwnRecords()), number(s.GetReceivedRecords()))
 		fmt.Fprintf(w, "peers         %s connected\n", number(s.GetPeers()))

@@ -43,6 +43,7 @@ func Columns() []Column {
 		{"runtime_s", true, "wall time in seconds or such as 13m20s; may be empty where a run failed"},
 		{"outcome", false, "ok, failed or timeout, or as Spark and YARN say it, such as SUCCEEDED, KILLED, TIMED_OUT; without the column, ok"},
 		{"start", false, "when it began, such as 2026-03-01T12:00:00Z; without a zone, UTC"},
+		{"execution_origin", false, "which application of a framework it was, as karasu export writes it; rows with the same one are the same run"},
 	}
 	for _, resource := range []string{"cpu", "memory", "disk", "network"} {
 		for _, p := range []string{"p10", "p50", "p90"} {

@@ -84,7 +84,7 @@ func (p *plan) run(record []string) (model.Run, error) {
 			Job: get("job"), Dataset: get("dataset"),
 		},
 		Configuration: model.Configuration{MachineType: get("machine_type")},
-		Outcome:       outcome,
+		Outcome:       outcome, Origin: get("execution_origin"),
 	}
 	if r.Workload.Arguments, err = p.args(record); err != nil {
 		return r, err
