@@ -24,9 +24,13 @@ type partner struct {
 	s *series
 	// solved is, a scale, L^-1 K: columns of the table x runs.
 	solved [][]float64
-	// room is for one pair.
-	room []float64
+	// room is for one pair, block behind solved.
+	room  []float64
+	block *[]float64
 }
+
+// free ends the use of a partner.
+func (a *partner) free() { a.e.rooms.Put(a.block) }
 
 func (e *evaluator) newPartner(s *series) *partner {
 	n, columns := len(s.at), e.table.columns
@@ -38,7 +42,8 @@ func (e *evaluator) newPartner(s *series) *partner {
 	for i, p := range s.at {
 		grams[i] = e.table.row(p, 0)
 	}
-	block := make([]float64, len(s.fits)*n*len(columns))
+	a.block = e.room(len(s.fits) * n * len(columns))
+	block := *a.block
 	for k, sd := range e.p.ShapeSDs {
 		for i, g := range grams {
 			for c, p := range columns {
@@ -165,6 +170,7 @@ func (e *evaluator) agreements(all []*series, shared bool) ([][]bool, error) {
 	}
 	err := each(n-1, func(i int) error {
 		a := e.newPartner(all[i])
+		defer a.free()
 		for j := i + 1; j < n; j++ {
 			yes, err := a.agrees(all[j], shared && !all[i].centred && !all[j].centred)
 			if err != nil {

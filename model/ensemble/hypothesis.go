@@ -50,8 +50,8 @@ type cliff struct {
 }
 
 // expectedRuns is how many runs of a search there is room for before a family
-// allocates again.
-const expectedRuns = 10
+// allocates again: a search with supports is usually over.
+const expectedRuns = 6
 
 // build lays out all hypotheses: the solo prior at each scale with mass 1, and
 // each support workload at each shift with its class' mass.
@@ -133,6 +133,7 @@ func (e *Ensemble) add(q shape, mass float64, origin []int) {
 	if f.smooth {
 		e.prior = append(e.prior, mass*(1-share))
 	}
+	f.cliffs = make([]cliff, 0, len(steps))
 	for _, step := range steps {
 		f.cliffs = append(f.cliffs, cliff{step: step, rest: take(points), mu: take(n), variance: take(n)})
 		e.prior = append(e.prior, mass*share/float64(len(steps)))

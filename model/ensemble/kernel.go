@@ -93,9 +93,10 @@ func (t *kernelTable) displace(k float64) {
 	if len(t.columns)*n > maxKernelEntries {
 		return
 	}
+	block := make([]float64, 2*n*len(t.columns))
 	chunks(len(t.columns), 4, func(from, to int) {
-		for _, i := range t.columns[from:to] {
-			d.rows[i] = t.compute(i, k, n)
+		for c, i := range t.columns[from:to] {
+			t.compute(d, i, k, block[2*n*(from+c):2*n*(from+c+1)])
 		}
 	})
 }
@@ -110,17 +111,21 @@ func (t *kernelTable) width(k float64) int {
 // row returns the covariances of a used position with all positions (those of the
 // space, where k is not 0), which displace has been called for.
 func (t *kernelTable) row(i int, k float64) gram {
-	if g := t.displaced[k].rows[i]; g.cols > 0 {
+	d := t.displaced[k]
+	if g := d.rows[i]; g.cols > 0 {
 		return g
 	}
-	return t.compute(i, k, t.width(k))
+	one := displacedRows{rows: make([]gram, i+1)}
+	t.compute(&one, i, k, make([]float64, 2*t.width(k)))
+	return one.rows[i]
 }
 
-func (t *kernelTable) compute(i int, k float64, n int) gram {
-	block := make([]float64, 2*n)
+// compute fills a row, which is kept in the block.
+func (t *kernelTable) compute(d *displacedRows, i int, k float64, block []float64) {
+	n := len(block) / 2
 	g := gram{rows: 1, cols: n, fixed: block[:n:n], matern: block[n:]}
 	t.prior.covRow(g, t.x[i], t.x[:n], k)
-	return g
+	d.rows[i] = g
 }
 
 // symmetric gathers the covariance of positions among themselves.

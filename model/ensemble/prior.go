@@ -42,8 +42,12 @@ func (k *shapePrior) mean(x []float64) float64 {
 // which are displaced by -shift in the first feature, into a row of len(b).
 func (k *shapePrior) covRow(g gram, a []float64, b [][]float64, shift float64) {
 	d := len(a)
-	room := make([]float64, 2*d)
-	weighted, moved := room[:d], room[d:]
+	var small [16]float64
+	room := small[:]
+	if 2*d > len(room) {
+		room = make([]float64, 2*d)
+	}
+	weighted, moved := room[:d], room[d:2*d]
 	copy(moved, a)
 	moved[0] += shift
 	for i, v := range k.slopeVar {

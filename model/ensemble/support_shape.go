@@ -8,12 +8,13 @@ import (
 // the scale-out, averaged over the shape scales by evidence and matched to a
 // Gaussian by its first two moments; then shrunk towards the prior.
 //
-// It keeps nothing that has both the runs and the points as dimensions: rows of its
-// covariance are computed from those of the table.
+// It keeps nothing of its own that has both the runs and the points as dimensions: rows
+// of its covariance are computed from those of the table.
 type supportShape struct {
 	kernel *kernelRows
-	table  *kernelTable
 	runs   *series
+	// rows are of the runs, from the table of kernels.
+	rows   []gram
 	params *Params
 	k      float64
 	// weights are of the shape scales.
@@ -33,7 +34,7 @@ const negligible = 1e-16
 // are at distinct configurations. The table must have been displaced by k.
 func (e *evaluator) newSupportShape(kernel *kernelRows, runs *series, k float64) *supportShape {
 	q := &supportShape{
-		kernel: kernel, table: e.table, runs: runs, params: e.p, k: k,
+		kernel: kernel, runs: runs, rows: make([]gram, len(runs.at)), params: e.p, k: k,
 		shrink: e.p.Shrinkage * e.p.Shrinkage, shrinkS2: e.p.ShrinkageShapeSD * e.p.ShrinkageShapeSD,
 	}
 	s := kernel.s
@@ -46,7 +47,7 @@ func (e *evaluator) newSupportShape(kernel *kernelRows, runs *series, k float64)
 	}
 	softmax(q.weights)
 
-	rows := make([]gram, n)
+	rows := q.rows
 	for i, p := range runs.at {
 		rows[i] = e.table.row(p, k)
 	}
@@ -127,11 +128,7 @@ func (q *supportShape) row(dst []float64, i int) {
 	n, points := len(q.runs.at), len(dst)
 	room := make([]float64, 3*n)
 	solved, fixed, matern := room[:n], room[n:2*n], room[2*n:]
-	rows := make([]gram, n)
-	for t, p := range q.runs.at {
-		rows[t] = q.table.row(p, q.k)
-	}
-	j := 0
+	rows, j := q.rows, 0
 	for s, w := range q.weights {
 		if w < negligible {
 			continue

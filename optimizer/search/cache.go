@@ -142,9 +142,13 @@ func points(h hash.Hash, all []ensemble.Point) {
 }
 
 func numbers(h hash.Hash, values ...float64) {
-	var b []byte
-	for _, v := range values {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	var b [128]byte
+	for len(values) > 0 {
+		n := min(len(values), len(b)/8)
+		for i, v := range values[:n] {
+			binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(v))
+		}
+		h.Write(b[:8*n])
+		values = values[n:]
 	}
-	h.Write(b)
 }

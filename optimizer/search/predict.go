@@ -25,8 +25,9 @@ func predictions(m *ensemble.Mixture, improvement, limit []float64, noiseSD floa
 	mean, variance := m.AllMoments()
 	parts := visible(m.Weight, visibleWeight)
 	blocks(len(out), func(from, to int) {
+		var room normalMixture
 		for i := from; i < to; i++ {
-			q := marginalOf(m, parts, i, noiseSD*noiseSD)
+			q := marginalOf(m, parts, i, noiseSD*noiseSD, &room)
 			p := &out[i]
 			p.LogMean, p.LogSD = mean[i], math.Sqrt(variance[i]+noiseSD*noiseSD)
 			p.RuntimeSeconds = seconds(q.quantile(.5))
@@ -45,18 +46,19 @@ type normalMixture struct{ weight, mean, sd []float64 }
 
 // marginal is the mixture at a candidate, without its negligible parts.
 func marginal(m *ensemble.Mixture, candidate int, noiseVar float64) *normalMixture {
-	return marginalOf(m, visible(m.Weight, visibleWeight), candidate, noiseVar)
+	return marginalOf(m, visible(m.Weight, visibleWeight), candidate, noiseVar, &normalMixture{})
 }
 
-// marginalOf is the mixture of the given hypotheses at a candidate.
-func marginalOf(m *ensemble.Mixture, parts []int, candidate int, noiseVar float64) *normalMixture {
+// marginalOf is the mixture of the given hypotheses at a candidate, perhaps in room.
+func marginalOf(m *ensemble.Mixture, parts []int, candidate int, noiseVar float64, room *normalMixture) *normalMixture {
 	if len(parts) == 0 { // more than 1/visibleWeight hypotheses, all equal
 		mean, variance := m.Moments(candidate)
 		return &normalMixture{[]float64{1}, []float64{mean}, []float64{math.Sqrt(variance + noiseVar)}}
 	}
-	n := len(parts)
-	room := make([]float64, 3*n)
-	q, total := &normalMixture{room[:n:n], room[n : 2*n : 2*n], room[2*n:]}, 0.
+	if len(room.weight) != len(parts) {
+		*room = *newNormalMixture(len(parts))
+	}
+	q, total := room, 0.
 	for k, h := range parts {
 		q.weight[k], q.mean[k], q.sd[k] = m.Weight[h], m.Mean[h][candidate], math.Sqrt(m.Variance[h][candidate]+noiseVar)
 		total += q.weight[k]
@@ -65,6 +67,11 @@ func marginalOf(m *ensemble.Mixture, parts []int, candidate int, noiseVar float6
 		q.weight[k] /= total
 	}
 	return q.binned(maxParts)
+}
+
+func newNormalMixture(n int) *normalMixture {
+	room := make([]float64, 3*n)
+	return &normalMixture{room[:n:n], room[n : 2*n : 2*n], room[2*n:]}
 }
 
 // binned returns a mixture of at most n parts with the same mean and variance: parts
@@ -78,7 +85,8 @@ func (q *normalMixture) binned(n int) *normalMixture {
 	if !(width > 0) {
 		width = 1
 	}
-	weight, mean, square := make([]float64, n), make([]float64, n), make([]float64, n)
+	sums := newNormalMixture(n)
+	weight, mean, square := sums.weight, sums.mean, sums.sd
 	for k, w := range q.weight {
 		b := min(int((q.mean[k]-lo)/width), n-1)
 		weight[b] += w
@@ -86,15 +94,15 @@ func (q *normalMixture) binned(n int) *normalMixture {
 		// Around lo, so that nothing cancels.
 		square[b] += w * (q.sd[k]*q.sd[k] + (q.mean[k]-lo)*(q.mean[k]-lo))
 	}
-	out := &normalMixture{}
-	for b, w := range weight {
+	parts := 0
+	for b, w := range weight { // in place: parts <= b
 		if w > 0 {
 			m := mean[b] / w
-			out.weight, out.mean = append(out.weight, w), append(out.mean, m)
-			out.sd = append(out.sd, math.Sqrt(square[b]/w-(m-lo)*(m-lo)))
+			weight[parts], mean[parts], square[parts] = w, m, math.Sqrt(square[b]/w-(m-lo)*(m-lo))
+			parts++
 		}
 	}
-	return out
+	return &normalMixture{weight[:parts], mean[:parts], square[:parts]}
 }
 
 func (q *normalMixture) cdf(y float64) float64 {
