@@ -48,8 +48,8 @@ type Row struct {
 	// Ratios has, where Config.Details asks for it, the ratio of every search after
 	// every run, in the order of [Spell].
 	Ratios [][]float64 `json:"ratios,omitempty"`
-	// Seconds has, too, what each suggestion took on the clock; the first of a search
-	// includes what is kept for the others.
+	// Seconds has, too, what each suggestion took: processor time with one worker, else
+	// wall time. The first of a search includes what is kept for the others.
 	Seconds [][]float64 `json:"seconds,omitempty"`
 	// WorstExcess is the largest WorkloadAUC above that of the same method's solo
 	// row, where there is one.

@@ -259,14 +259,15 @@ func (r *replay) search(m search.Method, j job) error {
 	j.out.trace.of = w
 	j.out.stopAt = MaxRuns
 	best, spent := math.Inf(1), 0.
+	clock := r.clock()
 	var observed []search.Observation
 	for n := range MaxRuns {
-		start := time.Now()
+		start := clock()
 		e, err := m.Evaluate(p, observed)
 		if err != nil {
 			return err
 		}
-		j.out.seconds[n] = time.Since(start).Seconds()
+		j.out.seconds[n] = clock() - start
 		if j.visit != nil {
 			j.visit(n, e, noise)
 		}
