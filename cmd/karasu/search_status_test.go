@@ -35,10 +35,13 @@ func TestSearchStatus(t *testing.T) {
 			{Run: run("c4.xlarge", 8, 930, karasuv1.Outcome_OUTCOME_OK), Objective: p(.4112), Best: p(.3556)},
 			{Run: run("r4.xlarge", 6, 640, karasuv1.Outcome_OUTCOME_OK), Valid: true, Objective: p(.2837), Best: p(.2837)},
 		},
-		Incumbent: &karasuv1.Prediction{Configuration: &karasuv1.Configuration{MachineType: "r4.xlarge", ScaleOut: 6}},
-		Weights:   weights,
+		Incumbent: &karasuv1.Prediction{
+			Configuration: &karasuv1.Configuration{MachineType: "r4.xlarge", ScaleOut: 6}, RuntimeSeconds: 640, CostUsd: p(.2837), EnergyWh: p(40),
+			ProbabilityOfMeetingTarget: p(1),
+		},
+		Weights: weights,
 		Next: &karasuv1.Suggestion{
-			LevelKnown: true,
+			LevelKnown: true, ExpectedImprovement: .03,
 			Prediction: &karasuv1.Prediction{
 				Configuration:  &karasuv1.Configuration{MachineType: "r4.large", ScaleOut: 12},
 				RuntimeSeconds: 611, RuntimeLowSeconds: 540, RuntimeHighSeconds: 690.4,

@@ -181,6 +181,18 @@ func TestReplays(t *testing.T) {
 			if s := p.state(); !s.Next.Exhausted || !s.Next.Stop {
 				t.Errorf("%s: not exhausted: %+v", job, s.Next)
 			}
+			for range 10 { // it keeps saying so
+				var out struct {
+					Suggestion suggestion `json:"suggestion"`
+				}
+				p.query(&out, "search", "next", "--job", p.job)
+				if !out.Suggestion.Exhausted || out.Suggestion.Prediction != nil {
+					t.Fatalf("%s: %+v is next after the end", job, out.Suggestion)
+				}
+				if text := p.must("search", "next", "--job", p.job); !strings.HasPrefix(text, "Next: nothing, ") {
+					t.Fatalf("%s: %q", job, text)
+				}
+			}
 		}
 	})
 	t.Run("a catalog row with price 0", func(t *testing.T) {
@@ -206,9 +218,33 @@ func TestReplays(t *testing.T) {
 	t.Run("values from 6e5 to 9e7", func(t *testing.T) {
 		p := search(t, "long")
 		p.start("--configs", smallSpace)
-		p.play(8, func(i int) string { return fmt.Sprintf("%.0fs", 6e5+float64(i)*1.2e7) })
+		p.play(8, func(i int) string { return fmt.Sprintf("%.0fs", 6e5+float64(i)*(9e7-6e5)/7) })
 		if s := p.state(); s.Steps[7].Best == nil || s.Next.Prediction.Runtime < 1e4 {
 			t.Errorf("best %v, next %+v", s.Steps[7].Best, s.Next)
+		}
+	})
+	t.Run("every method, with a budget and with two objectives", func(t *testing.T) {
+		for _, method := range []string{"evidence", "karasu", "karasu-trees", "cherrypick", "arrow", "random"} {
+			p := search(t, "budget-"+method)
+			p.start("--method", method, "--budget", "0.05", "--configs", smallSpace)
+			p.play(5, func(int) string { return "300s" })
+			for i, s := range p.state().Steps {
+				if s.Valid && s.Best == nil {
+					t.Errorf("%s: run %d is valid, but there is no best", method, i+1)
+				}
+			}
+			if text := p.must("search", "status", "--job", p.job); strings.Contains(text, "target") || !strings.Contains(text, "budget") {
+				t.Errorf("%s: a search with a budget alone speaks of a target:\n%s", method, text)
+			}
+			q := search(t, "front-"+method)
+			q.start("--method", method, "--objective", "cost,energy", "--target", "15m", "--configs", smallSpace)
+			q.play(5, func(i int) string { return fmt.Sprintf("%ds", 300+60*i) })
+			if s := q.state(); len(s.Front) == 0 {
+				t.Errorf("%s: no front after five valid runs", method)
+			}
+			if text := q.must("search", "list"); !strings.Contains(text, "on the front") {
+				t.Errorf("%s: the list shows no front:\n%s", method, text)
+			}
 		}
 	})
 	o.t = t
