@@ -321,6 +321,9 @@ func TestClientErrors(t *testing.T) {
 }
 
 func TestFlipsAndCuts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, text := range []string{jobDetails("FINISHED"), archive(t)} {
 		for i := range text {
 			check(t, []byte(text[:i]))

@@ -103,6 +103,9 @@ func TestShuffleIsWhole(t *testing.T) {
 
 // Cutting a history keeps what comes before, and a flipped bit never makes nonsense.
 func TestCutsAndFlips(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	texts := [][]byte{[]byte(history())}
 	for f, err := range FindPath(t.Context(), modeltest.Data(t, "hadoop")) {
 		if err != nil {

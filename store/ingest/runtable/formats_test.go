@@ -210,6 +210,9 @@ func TestLocatesBadParquetRows(t *testing.T) {
 // Whatever happens to a file, it is refused in one line or read, and never claims
 // memory that it has no right to.
 func TestDamagedParquet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	text := writeParquet(t, tableRows(6))
 	read := func(b []byte) {
 		rep, err := collect(t, string(b), runtable.Options{Mapping: mapping(t, parquetMapping)})

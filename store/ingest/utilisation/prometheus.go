@@ -180,7 +180,7 @@ func (p *Prometheus) ask(ctx context.Context, u *Usage, r Resource, start, end t
 			if !(share >= -0.25 && share <= 1.25) { // rounding and late scrapes reach a little over
 				return fmt.Errorf("%w: that of %s gives %g, want shares from 0 to 1", ErrQuery, r, share)
 			}
-			x := sample{node: node, end: at, seconds: float32(step.Seconds()), share: float32(min(1, max(0, share)))}
+			x := sample{node: node, end: at, seconds: float32(step.Seconds()), share: min(1, max(0, share))}
 			if at == start.UnixMilli() {
 				x.seconds = float32(rate.Seconds())
 			}

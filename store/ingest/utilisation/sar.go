@@ -111,7 +111,7 @@ func (s *sar) sample(m moment, share float64) (sample, bool) {
 	if y := m.end.Year(); y < 1990 || y > 2200 || !(m.seconds > 0 && m.seconds <= 86400) {
 		return sample{}, false
 	}
-	return sample{node: s.usage.node(m.node), end: m.end.UnixMilli(), seconds: float32(m.seconds), share: float32(share)}, true
+	return sample{node: s.usage.node(m.node), end: m.end.UnixMilli(), seconds: float32(m.seconds), share: share}, true
 }
 
 func (s *sar) addNode(r Resource, m moment, share float64) error {

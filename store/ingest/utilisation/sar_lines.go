@@ -76,7 +76,7 @@ func (s *sar) csvRow(fields []string) (bool, error) {
 		return true, nil
 	}
 	if len(fields) < 4 || len(fields)-3 != len(s.text.columns) {
-		return false, nil
+		return len(s.text.columns) > 0 && !s.used(), nil
 	}
 	seconds, err := strconv.ParseFloat(fields[1], 64)
 	end, ok := s.timestamp(fields[2])
@@ -84,6 +84,14 @@ func (s *sar) csvRow(fields []string) (bool, error) {
 		return false, nil
 	}
 	return s.row(moment{strings.Clone(fields[0]), end, seconds}, fields[3:])
+}
+
+// used says whether the section is one of those that are read. Of others, some have
+// more values than columns.
+func (s *sar) used() bool {
+	return slices.ContainsFunc(s.text.columns, func(c string) bool {
+		return c == "%idle" || c == "%memused" || c == "%util" || c == "%ifutil"
+	})
 }
 
 // timestamp reads a time as sadf writes it: with UTC, in seconds since 1970, or local.
@@ -132,7 +140,7 @@ func (s *sar) textLine(fields []string) (bool, error) {
 		t.at = at
 	}
 	if len(rest) != len(t.columns) {
-		return false, nil
+		return len(t.columns) > 0 && !s.used(), nil
 	}
 	y, m, d := t.day.Date()
 	end := time.Date(y, m, d+t.days, 0, 0, 0, 0, s.location).Add(at)

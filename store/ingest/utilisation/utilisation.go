@@ -87,7 +87,7 @@ func Fill(into *model.Metrics, from model.Metrics) int {
 type sample struct {
 	node    int32
 	seconds float32
-	share   float32
+	share   float64
 	end     int64 // ms since 1970
 }
 
@@ -150,7 +150,7 @@ func (u *Usage) Of(w Window, names ...string) Summary {
 				continue
 			}
 			if in := overlap(x, w); in > 0 {
-				values = append(values, percentile.Of(float64(x.share), in))
+				values = append(values, percentile.Of(x.share, in))
 				covered[x.node] += in
 			}
 		}
