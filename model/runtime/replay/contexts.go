@@ -160,7 +160,7 @@ func (c *Config) target(protocol, model string, t *Table, target int, g predict.
 		condition = view.Condition
 	}
 	var out []result
-	for _, d := range c.draws(protocol, t.Job, target, h.Runs) {
+	for i, d := range c.draws(protocol, t.Job, target, h.Runs) {
 		p, err := condition(d.known)
 		if silent(err) {
 			continue
@@ -175,6 +175,11 @@ func (c *Config) target(protocol, model string, t *Table, target int, g predict.
 		var s sums
 		if err := predictAll(&s, p, d.test); err != nil {
 			return nil, err
+		}
+		if model == c.Models[0].Learner.Name() {
+			if err := s.answers.ask(p, d.test, c.random(protocol, "|", t.Job, target, "|", d.split, d.n, "|deadline|", i)); err != nil {
+				return nil, err
+			}
 		}
 		out[len(out)-1].add(s)
 	}

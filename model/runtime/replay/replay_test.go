@@ -92,7 +92,7 @@ func checkReport(t *testing.T, r *Report) {
 	seen := map[string]bool{}
 	for _, row := range r.Rows {
 		seen[row.Protocol+" "+row.Split+" "+row.Model] = true
-		for _, v := range []float64{row.MRE, row.MAE, row.MAPE, row.MRESE, row.Coverage80} {
+		for _, v := range []float64{row.MRE, row.MAE, row.MAPE, row.MRESE, row.MAESE, row.Coverage80} {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				t.Errorf("row %+v", row)
 			}
@@ -111,6 +111,22 @@ func checkReport(t *testing.T, r *Report) {
 	}
 	if r.Coverage80 <= 0 || r.Coverage80 > 1 || len(r.Calibration) != len(Probabilities) {
 		t.Errorf("coverage %g, calibration %v", r.Coverage80, r.Calibration)
+	}
+	deadlines := map[string]int{}
+	for _, d := range r.Deadline {
+		deadlines[d.Protocol]++
+		for _, v := range []float64{d.Kept, d.KeptSE, d.AnswerKept, d.AnswerStated} {
+			if !(v >= 0 && v <= 1) {
+				t.Errorf("deadline %+v", d)
+			}
+		}
+		contexts := d.Protocol == Full || d.Protocol == Filtered || d.Protocol == Shared || d.Protocol == Bell
+		if contexts && (d.Answers == 0 || d.AnswerStated < d.Stated) || d.Runs == 0 {
+			t.Errorf("deadline %+v", d)
+		}
+	}
+	if len(deadlines) != len(Protocols)+1 || deadlines[Full] != len(Confidences) {
+		t.Errorf("deadlines of %v", deadlines)
 	}
 	var b strings.Builder
 	if err := r.WriteTable(&b); err != nil || !strings.Contains(b.String(), "bellamy-local") {

@@ -20,6 +20,8 @@ type Report struct {
 	// Calibration says how often runs stay below the default's quantiles: what a
 	// deadline is kept with, against what was stated.
 	Calibration []Calibration `json:"calibration"`
+	// Deadline says, a protocol, with what probability deadlines are kept.
+	Deadline []Deadline `json:"deadline"`
 	// PretrainSeconds is the longest time that the default took to fit a whole table,
 	// FinetuneMS the mean time to condition it on six runs of a context and to predict.
 	PretrainSeconds float64 `json:"pretrain_seconds"`
@@ -48,8 +50,9 @@ type Row struct {
 	MRE   float64 `json:"mre"`
 	MRESE float64 `json:"mre_se"`
 	MAPE  float64 `json:"mape"`
-	// MAE in seconds.
-	MAE float64 `json:"mae"`
+	// MAE in seconds, and its standard error.
+	MAE   float64 `json:"mae"`
+	MAESE float64 `json:"mae_se"`
 	// Coverage80 is the share of runs in the 80% interval.
 	Coverage80 float64 `json:"coverage80"`
 	// Targets are contexts, or random splits.
@@ -77,11 +80,13 @@ func report(c *Config, tasks []*task) *Report {
 	}
 	var covered, runs int
 	var counts below
+	kept := newKept()
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		row.fill(groups[i])
 		if row.Model == c.Models[0].Learner.Name() {
 			for _, s := range groups[i] {
+				kept.add(row.Protocol, &s)
 				covered += s.covered
 				runs += s.runs
 				for k, n := range s.below {
@@ -96,6 +101,7 @@ func report(c *Config, tasks []*task) *Report {
 			r.Calibration = append(r.Calibration, Calibration{Probabilities[k], float64(n) / float64(runs)})
 		}
 	}
+	r.Deadline = kept.rows()
 	slices.SortStableFunc(r.Rows, func(a, b Row) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(Protocols, a.Protocol), slices.Index(Protocols, b.Protocol)),
@@ -105,14 +111,16 @@ func report(c *Config, tasks []*task) *Report {
 }
 
 func (row *Row) fill(all []means) {
-	var square float64
+	var square, squareAbsolute float64
 	var covered int
 	row.Targets = len(all)
 	for _, s := range all {
 		e := 100 * s.relative / float64(s.draws)
 		row.MRE += e / float64(len(all))
 		square += e * e / float64(len(all))
-		row.MAE += s.absolute / float64(s.draws) / float64(len(all))
+		a := s.absolute / float64(s.draws)
+		row.MAE += a / float64(len(all))
+		squareAbsolute += a * a / float64(len(all))
 		covered += s.covered
 		row.Runs += s.runs
 	}
@@ -120,6 +128,7 @@ func (row *Row) fill(all []means) {
 	row.Coverage80 = float64(covered) / float64(row.Runs)
 	if n := float64(len(all)); n > 1 {
 		row.MRESE = math.Sqrt(max(square-row.MRE*row.MRE, 0) / (n - 1))
+		row.MAESE = math.Sqrt(max(squareAbsolute-row.MAE*row.MAE, 0) / (n - 1))
 	}
 }
 
@@ -136,7 +145,13 @@ func (r *Report) WriteTable(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n80%% intervals hold %.1f%% of runs; fit %.2f s, conditioning %.2f ms; %.0f s in all\n",
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	if err := r.writeDeadlines(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "80%% intervals hold %.1f%% of runs; fit %.2f s, conditioning %.2f ms; %.0f s in all\n",
 		100*r.Coverage80, r.PretrainSeconds, r.FinetuneMS, r.WallSeconds)
 	return err
 }

@@ -32,6 +32,7 @@ type sums struct {
 	relative, absolute float64
 	covered, runs      int
 	below              below
+	answers            answers
 }
 
 // means are errors of one target, every draw counting alike, or of one split.
@@ -40,6 +41,7 @@ type means struct {
 	draws              int
 	covered, runs      int
 	below              below
+	answers            answers
 }
 
 func (m *means) add(s sums) {
@@ -51,6 +53,7 @@ func (m *means) add(s sums) {
 	for i, n := range s.below {
 		m.below[i] += n
 	}
+	m.answers.add(&s.answers)
 }
 
 // forecast is a prediction with its quantiles, in seconds.
