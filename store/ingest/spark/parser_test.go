@@ -76,6 +76,19 @@ func TestSkippedParents(t *testing.T) {
 	}
 }
 
+// TestParentsByLineage lacks the starts of the jobs.
+func TestParentsByLineage(t *testing.T) {
+	var s synth
+	a, b := synthStage(0, 0, 3, 1, nil, times(150, 310)), synthStage(2, 0, 4, 1, []int{1}, times(330, 510))
+	b = strings.Replace(b, `,{"RDD ID":3,`, `,{"RDD ID":99,`, 1) // RDD 4 names 3, which is outside
+	s.head().submitted(a).task(synthTask{launch: 200, finish: 300, write: 50}).completed(a).
+		submitted(b).task(synthTask{stage: 2, launch: 400, finish: 500, read: 50}).completed(b).end(600)
+	e := parse(t, s.Bytes())
+	if g := e.Graph; len(g.Stages) != 2 || !cmp.Equal(g.Stages[1].Parents, []int{0}) || len(e.Quality.Notes) > 0 {
+		t.Fatalf("got %+v, %v", g.Stages, e.Quality.Notes)
+	}
+}
+
 // TestCountedOnce has a task that fails and is retried, one that is resubmitted after
 // its executor was lost, and two copies of one, both of which end well.
 func TestCountedOnce(t *testing.T) {

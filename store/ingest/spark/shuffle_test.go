@@ -1,11 +1,17 @@
 package spark
 
 import (
+	"bytes"
+	"io"
 	"math"
+	"os"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/modeltest"
+	"github.com/karasu-project/karasu/store/ingest/spark/codec"
 )
 
 // TestShuffleBalance checks the stage graphs of the public logs: what a stage read from
@@ -63,4 +69,47 @@ func wholeRun(e *model.Execution) bool {
 		}
 	}
 	return true
+}
+
+// TestParentsTwoWays finds the parents of adaptive execution by the starts of jobs, and
+// again by lineage, without those: it is the same graph.
+func TestParentsTwoWays(t *testing.T) {
+	for _, name := range []string{"v3.2.1-aqe.zstd", "v3.2.1-dynamic-allocation.zstd", "v4.1-146-frames.zstd", "v3.3-local"} {
+		f, err := os.Open(modeltest.Data(t, "spark-events/"+name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close() //nolint:errcheck // only read
+		rc, _, err := codec.NewReader(f, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(rc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		with, without := NewParser(), NewParser()
+		for _, l := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
+			with.Line(l)
+			if string(eventName(l)) != "SparkListenerJobStart" {
+				without.Line(l)
+			}
+		}
+		if diff := cmp.Diff(edges(t, with), edges(t, without)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func edges(t *testing.T, p *Parser) map[int][]int {
+	t.Helper()
+	e, err := p.Execution()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[int][]int)
+	for _, s := range e.Graph.Stages {
+		out[s.ID] = s.Parents
+	}
+	return out
 }

@@ -153,15 +153,16 @@ func (p *Parser) inform(e *stageEvent) *stage {
 	if q, ok := p.stages.queries[id]; ok {
 		st.Query = q
 	}
-	st.Parents = p.parents(id, info.Parents)
+	st.Parents = p.parents(id, info)
 	return st
 }
 
 // parents returns the executed stages behind the numbers that a stage info names. A
 // parent that the log does not hold is left out.
-func (p *Parser) parents(id int, numbers []int64) []int {
+func (p *Parser) parents(id int, info *stageInfo) []int {
 	var out []int
-	for _, n := range numbers[:min(len(numbers), maxParents)] {
+	missing := 0
+	for _, n := range info.Parents[:min(len(info.Parents), maxParents)] {
 		parent, ok := stageNumber(n)
 		if !ok || parent == id {
 			continue
@@ -169,15 +170,44 @@ func (p *Parser) parents(id int, numbers []int64) []int {
 		if !p.stages.executed(parent) {
 			wrote, ok := p.jobs.resolved[parent]
 			if !ok || wrote == id {
-				p.note("parents of stages that the log does not hold")
+				missing++
 				continue
 			}
 			parent = wrote
 		}
 		out = append(out, parent)
 	}
+	if missing > 0 {
+		out, missing = p.stages.lineage(id, info.RDDs, out, missing)
+	}
+	for range missing {
+		p.note("parents of stages that the log does not hold")
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// lineage finds parents whose numbers are not known, as the start of the job is not in
+// the log: an RDD outside of the stage that one inside names as its parent is the last
+// RDD of the stage that wrote the shuffle.
+func (s *stages) lineage(id int, rdds []rddInfo, out []int, missing int) ([]int, int) {
+	inside := make(map[int64]bool, len(rdds))
+	for _, r := range rdds {
+		inside[r.ID] = true
+	}
+	for _, r := range rdds {
+		for _, parent := range r.Parents {
+			wrote := s.byRDD[parent]
+			if missing == 0 || inside[parent] || len(wrote) == 0 {
+				continue
+			}
+			if last := wrote[len(wrote)-1].ID; last != id && !slices.Contains(out, last) {
+				out = append(out, last)
+				missing--
+			}
+		}
+	}
+	return out, missing
 }
 
 // operators returns the distinct operators of a stage's RDDs, in order of the RDDs.
