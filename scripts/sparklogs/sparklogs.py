@@ -117,9 +117,10 @@ def conf(name, codec, layout, logs):
 def status(sc):
     """What Spark's status store knows of the stages that ran."""
     url = f"{sc.uiWebUrl}/api/v1/applications/{sc.applicationId}/stages"
-    with urllib.request.urlopen(url, timeout=30) as r:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with direct.open(url, timeout=300) as r:
         stages = json.load(r)
-    keep = ["stageId", "attemptId", "status", "numTasks", "numCompleteTasks", "numFailedTasks", "executorRunTime", "executorCpuTime",
+    keep = ["stageId", "attemptId", "status", "numTasks", "numCompleteTasks", "numFailedTasks", "numKilledTasks", "executorRunTime", "executorCpuTime",
             "inputBytes", "outputBytes", "shuffleReadBytes", "shuffleWriteBytes", "memoryBytesSpilled", "diskBytesSpilled"]
     return [{k: s[k] for k in keep} for s in stages if s["status"] in ("COMPLETE", "FAILED")]
 
@@ -187,7 +188,7 @@ def main():
     for job in (retries, failure):
         done(run(job, "lz4", "single", out))
     for job in JOBS:
-        for codec in args.codecs.split(","):
+        for codec in filter(None, args.codecs.split(",")):
             for layout in LAYOUTS:
                 done(run(job, codec, layout, out))
     shutil.rmtree(out / "data")

@@ -23,6 +23,7 @@ type localStage struct {
 	Status      string
 	NumTasks    int     `json:"numCompleteTasks"`
 	Failed      int     `json:"numFailedTasks"`
+	Killed      int     `json:"numKilledTasks"`
 	RunMS       float64 `json:"executorRunTime"`
 	CPUNS       float64 `json:"executorCpuTime"`
 	Input       float64 `json:"inputBytes"`
@@ -106,8 +107,8 @@ func compareStages(t *testing.T, a localApp, e *model.Execution) int {
 			t.Errorf("%s: no stage %d", a.Name, w.ID)
 			continue
 		}
-		same := s.Finished == w.NumTasks && s.FailedTasks == w.Failed && (s.Outcome == model.OK) == (w.Status == "COMPLETE")
-		if w.Failed == 0 { // Spark's sums have the failed tasks, too
+		same := s.Finished == w.NumTasks && s.FailedTasks == w.Failed+w.Killed && (s.Outcome == model.OK) == (w.Status == "COMPLETE")
+		if w.Failed+w.Killed == 0 { // Spark's sums have the failed tasks, too
 			same = same && s.InputBytes == w.Input && s.OutputBytes == w.Output && s.ShuffleReadBytes == w.ShuffleRead &&
 				s.ShuffleWriteBytes == w.Write && s.SpillMemoryBytes == w.SpillMemory && s.SpillDiskBytes == w.SpillDisk &&
 				near(s.RunSeconds, w.RunMS/1e3) && near(s.CPUSeconds, w.CPUNS/1e9)
