@@ -163,6 +163,12 @@ const (
 	// maxMedianSlope of ln(runtime) over ln(scale-out), in the median over points: where
 	// more nodes take longer in most contexts, the sign is wrong.
 	maxMedianSlope = .1
+	// minSizeSlope of ln(runtime) over ln(bytes), in the median over points: where more
+	// input takes less time, the sign is wrong, too. C3O's algorithms have .3 to .8, and
+	// the same inverted -.2 to -.7; PageRank's runtimes hardly depend on the scale-out.
+	minSizeSlope = -.1
+	// minSizeExtent is the extent of ln(bytes) from which on that slope means anything.
+	minSizeExtent = .25
 )
 
 // consistent checks that the points could be predictions of one algorithm's runtimes.
@@ -176,7 +182,7 @@ func (g *General) consistent() error {
 	}
 	low, high := slices.Min(g.rows.x), slices.Max(g.rows.x)
 	if high < 2*low {
-		return nil // too near to tell
+		return g.consistentSizes() // too near to tell
 	}
 	slopes := make([]float64, 0, len(g.rows.contexts))
 	for _, c := range g.rows.contexts {
@@ -187,6 +193,31 @@ func (g *General) consistent() error {
 	slices.Sort(slopes)
 	if m := slopes[len(slopes)/2]; !(m <= maxMedianSlope) {
 		return fmt.Errorf("%w: runtimes rise with the scale-out (slope %.3g)", predict.ErrWeights, m)
+	}
+	return g.consistentSizes()
+}
+
+// consistentSizes checks that more input takes longer.
+func (g *General) consistentSizes() error {
+	e := g.rows.encoder
+	if e.highSize-e.lowSize < minSizeExtent {
+		return nil
+	}
+	slopes := make([]float64, 0, len(g.rows.contexts))
+	for i, c := range g.rows.contexts {
+		at := func(size float64) float64 {
+			moved := *c
+			moved.ratio, moved.size = c.ratio+size-c.size, size
+			moved.id, moved.input = -1, 0 // like no other
+			t := &target{g: g, context: &moved}
+			t.pair()
+			return t.meanAt(g.rows.x[i])
+		}
+		slopes = append(slopes, (at(e.highSize)-at(e.lowSize))/(e.highSize-e.lowSize))
+	}
+	slices.Sort(slopes)
+	if m := slopes[len(slopes)/2]; !(m >= minSizeSlope) {
+		return fmt.Errorf("%w: runtimes fall with the input's size (slope %.3g)", predict.ErrWeights, m)
 	}
 	return nil
 }

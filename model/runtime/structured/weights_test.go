@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -195,6 +196,36 @@ func TestFromWeightsRefusesImpossiblePoints(t *testing.T) {
 		if _, err := FromWeights(&w, Options{}); !errors.Is(err, predict.ErrWeights) {
 			t.Errorf("%s: error %v, want ErrWeights", name, err)
 		}
+	}
+}
+
+// An inverted model of a job that hardly gets faster with more nodes shows by the
+// input's size.
+func TestInvertedFlatModelIsRefused(t *testing.T) {
+	history := madeUp(12)
+	for i, h := range history {
+		for j, r := range h.Runs {
+			history[i].Runs[j].RuntimeSeconds = 20 * math.Pow(h.Context.InputBytes/1e9, .4) * math.Pow(float64(r.ScaleOut), -.08)
+		}
+	}
+	g, err := New("x", Options{}).Fit(t.Context(), history)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := g.Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := FromWeights(w, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	per := pointValues + len(w.Arguments)
+	for i := range w.Sizes[2] {
+		v := &w.Values[len(w.Values)-i*per-2]
+		*v = 9 - *v
+	}
+	if _, err := FromWeights(w, Options{}); !errors.Is(err, predict.ErrWeights) || !strings.Contains(err.Error(), "fall with the input's size") {
+		t.Errorf("got %v", err)
 	}
 }
 
