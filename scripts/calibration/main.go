@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	case *seed == *fitSeed:
 		return fmt.Errorf("--seed and --fit-seed are both %d: the tables would be of what was fitted", *seed)
 	}
-	tables, err := load(*scout, *c3o)
+	tables, err := load(ctx, *scout, *c3o)
 	if err != nil {
 		return err
 	}

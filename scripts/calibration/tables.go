@@ -25,8 +25,8 @@ type table struct {
 	candidates []search.Candidate
 }
 
-func load(scout, c3o string) ([]table, error) {
-	runs, err := readScout(scout)
+func load(ctx context.Context, scout, c3o string) ([]table, error) {
+	runs, err := readScout(ctx, scout)
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +53,13 @@ func (t table) outcomes(ctx context.Context, seed uint64, sets int) (*replay.Out
 	})
 }
 
-func readScout(path string) ([]model.Run, error) {
+func readScout(ctx context.Context, path string) ([]model.Run, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	report, err := ingest.Collect(context.Background(), runtable.New(f, runtable.Options{
+	report, err := ingest.Collect(ctx, runtable.New(f, runtable.Options{
 		Name: path, Defaults: map[string]string{"infrastructure": "aws-ec2"},
 	}))
 	if err != nil {
