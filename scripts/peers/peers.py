@@ -89,8 +89,9 @@ def searches_of(args):
     return spelt, [protocol.Search(s) for s in spelt["searches"][::args.every]]
 
 
-def compare_searches(args, spelt, searches):
-    runs, nothing, rows = spelt["max_runs"], spelt["nothing_valid"], []
+def compare_searches(args, spelt, searches, rows, save):
+    """Appends a row for each of our methods and of the others, and saves after each."""
+    runs, nothing = spelt["max_runs"], spelt["nothing_valid"]
     ours = json.loads(replay(args, "search", "--methods", ",".join(OURS), "--scenarios", "solo,A3", "--json", "--details"))
     for r in ours["rows"]:
         if r["scenario"] == "A3" and r["method"] in ("cherrypick", "random"):
@@ -101,11 +102,12 @@ def compare_searches(args, spelt, searches):
         judged, seconds = play(name, spelt, searches, lambda s, tried: protocol.ratios(s, tried, runs, nothing))
         rows.append(protocol.row(name, PEERS[name.partition(":")[0]], judged, seconds, nothing, time.time() - start))
         print(f"{name}: {len(searches)} searches in {time.time() - start:.0f} s", file=sys.stderr)
-    return rows
+        save()
 
 
-def compare_fronts(args, spelt, searches):
-    runs, rows = spelt["max_runs"], []
+def compare_fronts(args, spelt, searches, rows, save):
+    """The same of two objectives."""
+    runs = spelt["max_runs"]
     ours = json.loads(replay(
         args, "pareto", "--methods", "evidence,random", "--scenarios", "solo,A3", "--json", "--details",
         "--objectives", ";".join(",".join(f) for f in FRONTS)))
@@ -121,7 +123,14 @@ def compare_fronts(args, spelt, searches):
                 name, spelt, searches, lambda s, tried: protocol.hypervolumes(s, tried, runs, objectives), objectives)
             rows.append(protocol.front_row(joined, name, "solo", judged, seconds))
             print(f"{name} {joined}: {len(searches)} searches in {time.time() - start:.0f} s", file=sys.stderr)
-    return rows
+            save()
+
+
+def write_json(path, content):
+    """Replaces the file in one step, so that a run that is stopped leaves the last one."""
+    with open(path + ".part", "w", encoding="utf-8") as f:
+        json.dump(content, f, indent=1)
+    os.replace(path + ".part", path)
 
 
 def names(text):
@@ -159,16 +168,21 @@ def main():
     if any(name.startswith("botorch") for name in args.methods + args.fronts):
         import torch
         torch.set_num_threads(1)
-    start = time.time()
-    spelt, searches = searches_of(args)
-    rows = compare_searches(args, spelt, searches) if args.methods else []
-    fronts = compare_fronts(args, spelt, searches) if args.fronts else []
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as f:
-            json.dump({
+    start, rows, fronts = time.time(), [], []
+
+    def save():
+        if args.json:
+            write_json(args.json, {
                 "rows": rows, "fronts": fronts, "seed": args.seed, "every": args.every, "versions": table.versions(),
                 "wall_seconds": time.time() - start,
-            }, f, indent=1)
+            })
+
+    spelt, searches = searches_of(args)
+    if args.methods:
+        compare_searches(args, spelt, searches, rows, save)
+    if args.fronts:
+        compare_fronts(args, spelt, searches, fronts, save)
+    print(f"seed {args.seed}, {len(searches)} of {len(spelt['searches'])} searches, {', '.join(f'{k} {v}' for k, v in table.versions().items())}")
     table.write(rows, fronts)
 
 

@@ -20,7 +20,6 @@ def versions():
 
 
 def write(rows, fronts):
-    print(", ".join(f"{k} {v}" for k, v in versions().items()))
     if rows:
         write_rows(rows)
         write_lead(rows, "scenario", lambda r: np.array(r["ratios"]), -1)

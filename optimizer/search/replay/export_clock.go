@@ -2,18 +2,18 @@ package replay
 
 import "time"
 
-// clockStart is an origin for the monotonic clock; only differences count.
-var clockStart = time.Now()
-
-// wallSeconds is the time on the wall.
-func wallSeconds() float64 { return time.Since(clockStart).Seconds() }
-
-// clock returns what suggestions are timed with. The processor time of the process is
-// a suggestion's only where nothing else runs in it; with several workers, the wall
-// clock is.
+// clock returns what suggestions are timed with, in seconds since anything. The
+// processor time of the process is a suggestion's only where nothing else runs in it;
+// with several workers, or where it is not known, the wall clock is used.
 func (c *Config) clock() func() float64 {
 	if c.Workers == 1 {
-		return processorSeconds
+		if _, known := processorSeconds(); known {
+			return func() float64 {
+				s, _ := processorSeconds()
+				return s
+			}
+		}
 	}
-	return wallSeconds
+	start := time.Now()
+	return func() float64 { return time.Since(start).Seconds() }
 }

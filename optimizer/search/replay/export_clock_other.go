@@ -2,5 +2,5 @@
 
 package replay
 
-// processorSeconds is the wall clock where processor time is not known.
-func processorSeconds() float64 { return wallSeconds() }
+// processorSeconds is not known here.
+func processorSeconds() (seconds float64, known bool) { return 0, false }
