@@ -28,7 +28,7 @@ func TestGolden(t *testing.T) {
 	dir := modeltest.Data(t, "flink")
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "file\tname\tstages\tread\twritten\truntime_s\toutcome")
+	_, _ = fmt.Fprintln(w, "file\tname\tstages\tread\twritten\truntime_s\toutcome")
 	for f, err := range FindPath(t.Context(), dir) {
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestGolden(t *testing.T) {
 		if !errors.As(err, &p) {
 			t.Fatalf("%s: %v", base, err)
 		}
-		fmt.Fprintf(w, "%s\tskipped: %s\n", base, p.Text)
+		_, _ = fmt.Fprintf(w, "%s\tskipped: %s\n", base, p.Text)
 		text, err := os.ReadFile(f.Name)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestGolden(t *testing.T) {
 		for _, s := range e.Graph.Stages {
 			stages += fmt.Sprintf("%d %d/%d %.3f-%.3f %v ", s.ID, s.Finished, s.Tasks, s.StartSeconds, s.EndSeconds, s.Parents)
 		}
-		fmt.Fprintf(w, "as if ended\t%s\t%s\t%.0f\t%.0f\t%.3f\t%s\n", e.Name, strings.TrimSpace(stages), e.Tasks.ShuffleReadBytes, e.Tasks.ShuffleWriteBytes, e.RuntimeSeconds(), e.Outcome)
+		_, _ = fmt.Fprintf(w, "as if ended\t%s\t%s\t%.0f\t%.0f\t%.3f\t%s\n", e.Name, strings.TrimSpace(stages), e.Tasks.ShuffleReadBytes, e.Tasks.ShuffleWriteBytes, e.RuntimeSeconds(), e.Outcome)
 		if r, w := e.Tasks.ShuffleReadBytes, e.Tasks.ShuffleWriteBytes; r < w || r > 1.04*w {
 			t.Errorf("%s: read %g bytes of %g", base, r, w)
 		}

@@ -84,7 +84,7 @@ func (r *reader) read() error {
 		if rerr := r.line(bytes.TrimSpace(line), whole, n); rerr != nil {
 			return rerr
 		}
-		if err != nil {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 	}

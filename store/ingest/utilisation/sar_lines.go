@@ -79,11 +79,10 @@ func (s *sar) csvRow(fields []string) (bool, error) {
 		return len(s.text.columns) > 0 && !s.used(), nil
 	}
 	seconds, err := strconv.ParseFloat(fields[1], 64)
-	end, ok := s.timestamp(fields[2])
-	if err != nil || !ok {
-		return false, nil
+	if end, ok := s.timestamp(fields[2]); ok && err == nil {
+		return s.row(moment{strings.Clone(fields[0]), end, seconds}, fields[3:])
 	}
-	return s.row(moment{strings.Clone(fields[0]), end, seconds}, fields[3:])
+	return false, nil
 }
 
 // used says whether the section is one of those that are read. Of others, some have

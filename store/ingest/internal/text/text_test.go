@@ -7,9 +7,9 @@ import (
 )
 
 func TestName(t *testing.T) {
-	for in, want := range map[string]string{" a\x00b\n": "a b", "gr\xf6n": "gr?n", "": "", "日本": "日本"} {
-		if got := Name(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
+	for _, c := range [][2]string{{" a\x00b\n", "a b"}, {"gr\xf6n", "gr?n"}, {"", ""}, {"日本", "日本"}} {
+		if got := Name(c[0]); got != c[1] {
+			t.Errorf("%q becomes %q, want %q", c[0], got, c[1])
 		}
 	}
 	if got := Name(strings.Repeat("é", 400)); len(got) > 512 || !utf8.ValidString(got) {
