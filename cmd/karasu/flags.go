@@ -71,12 +71,13 @@ type workloadFlags struct {
 	Algorithm      string   `help:"Such as pagerank. Public, part of the topic." placeholder:"SLUG" required:""`
 	Dataset        string   `help:"Your own name of the input. It never leaves."`
 	Input          byteSize `help:"Size of the input: 20GB, 20GiB or bytes." placeholder:"SIZE"`
+	argumentFlags
 }
 
 func (f workloadFlags) message(job string) *karasuv1.Workload {
 	return &karasuv1.Workload{
 		Infrastructure: f.Infrastructure, Framework: f.Framework, Algorithm: f.Algorithm,
-		Job: job, Dataset: f.Dataset, InputBytes: float64(f.Input),
+		Job: job, Dataset: f.Dataset, InputBytes: float64(f.Input), Arguments: f.arguments(),
 	}
 }
 

@@ -34,8 +34,8 @@ type predictionFlags struct {
 	Algorithm      string   `help:"Such as grep." placeholder:"SLUG"`
 	Job            string   `help:"Your own name of a job; what is not given is taken from its latest run." placeholder:"NAME"`
 	Input          byteSize `help:"Size of the input: 20GB, 20GiB or bytes." placeholder:"SIZE"`
-	Argument       []string `short:"p" sep:"none" help:"An argument of the job, or what else describes its input, by the name that imported runs have: -p line_length=100. Can be repeated." placeholder:"NAME=VALUE"`
-	Solo           bool     `help:"Use no peer's models."`
+	argumentFlags
+	Solo bool `help:"Use no peer's models."`
 }
 
 // target is what the daemon is asked for.
@@ -47,18 +47,34 @@ func (f predictionFlags) target() (*karasuv1.PredictionTarget, error) {
 	if f.Job == "" && (f.Framework == "" || f.Algorithm == "") {
 		return nil, usagef("--framework and --algorithm are missing; or name a job with stored runs: --job NAME")
 	}
-	for _, pair := range f.Argument {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			return nil, usagef("-p must look like line_length=100: %q", pair)
-		}
-		argument, err := model.ParseArgument(name, value)
-		if err != nil {
-			return nil, usagef("-p: %w", err)
-		}
-		t.Arguments = append(t.Arguments, wire.FromArguments(model.Arguments{argument})...)
-	}
+	t.Arguments = f.arguments()
 	return t, nil
+}
+
+// argumentFlags describe a job beyond its input size.
+type argumentFlags struct {
+	Argument []argumentFlag `short:"p" sep:"none" help:"An argument of the job, or what else describes its input, by the name that imported runs have: -p line_length=100. Can be repeated." placeholder:"NAME=VALUE"`
+}
+
+func (f argumentFlags) arguments() []*karasuv1.Argument {
+	var out []*karasuv1.Argument
+	for _, a := range f.Argument {
+		out = append(out, wire.FromArguments(model.Arguments{a.Argument})...)
+	}
+	return out
+}
+
+// argumentFlag is one argument, such as line_length=100.
+type argumentFlag struct{ model.Argument }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *argumentFlag) UnmarshalText(text []byte) (err error) {
+	name, value, ok := strings.Cut(string(text), "=")
+	if !ok {
+		return fmt.Errorf("must look like line_length=100: %q", text)
+	}
+	f.Argument, err = model.ParseArgument(name, value)
+	return err
 }
 
 // nodeCount is a number of nodes.

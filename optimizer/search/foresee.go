@@ -46,10 +46,12 @@ func Foresee(p *Problem, predicted []predict.Distribution, observed []Observatio
 	if len(predicted) != len(p.Candidates) || len(predicted) == 0 {
 		return false, fmt.Errorf("%d predictions of %d candidates: %w", len(predicted), len(p.Candidates), model.ErrInvalid)
 	}
-	level, variance := 0., 0.
+	level, variance, known := 0., 0., familiar(predicted)
 	for _, d := range predicted {
 		level += d.LogMedian / float64(len(predicted))
-		variance += d.Variance() / float64(len(predicted))
+	}
+	for _, i := range known {
+		variance += predicted[i].Variance() / float64(len(known))
 	}
 	if math.IsNaN(level+variance) || math.IsInf(level+variance, 0) {
 		return false, fmt.Errorf("a predicted level of %g ± %g: %w", level, math.Sqrt(variance), model.ErrInvalid)
@@ -80,8 +82,9 @@ func Foresee(p *Problem, predicted []predict.Distribution, observed []Observatio
 		s.InputSizeLog2 = model.Workload{InputBytes: p.InputBytes}.InputSizeLog2()
 		s.ExactInputBytes = p.InputBytes
 	}
-	step := (len(predicted) + maxPredictionPoints - 1) / maxPredictionPoints
-	for i := 0; i < len(predicted); i += step {
+	step := (len(known) + maxPredictionPoints - 1) / maxPredictionPoints
+	for k := 0; k < len(known); k += step {
+		i := known[k]
 		c := &p.Candidates[i]
 		s.Points = append(s.Points, model.Point{
 			Configuration: c.Configuration, Resources: c.Resources, LogRuntime: predicted[i].LogMedian - level, OK: 1,
@@ -89,6 +92,24 @@ func Foresee(p *Problem, predicted []predict.Distribution, observed []Observatio
 	}
 	p.Supports = slices.Insert(slices.Clone(p.Supports), 0, Support{Author: PredictionAuthor, Summary: s})
 	return true, nil
+}
+
+// familiar lists the candidates that are predicted well: with at most twice the standard
+// deviation of the best quarter. Machine types that nobody knows say nothing about the
+// level, and their shape follows from that of the others.
+func familiar(predicted []predict.Distribution) []int {
+	variances := make([]float64, len(predicted))
+	for i, d := range predicted {
+		variances[i] = d.Variance()
+	}
+	slices.Sort(variances)
+	var out []int
+	for i, d := range predicted {
+		if !(d.Variance() > 4*variances[len(variances)/4]) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // rises says whether predicted log runtimes, whose mean is level, rise with the cores

@@ -48,6 +48,18 @@ func TestForesee(t *testing.T) {
 	}
 }
 
+// Candidates of which little is known do not blur the level.
+func TestForeseeUnfamiliar(t *testing.T) {
+	p, predicted := foreseeable()
+	predicted[0].Scale, predicted[5].Scale = 1, 1
+	if used, err := search.Foresee(p, predicted, nil); err != nil || !used {
+		t.Fatal(used, err)
+	}
+	if n := len(p.Supports[0].Summary.Points); n != 4 || p.LevelSD > .35 {
+		t.Errorf("%d points, level ±%.2f", n, p.LevelSD)
+	}
+}
+
 // A run that contradicts the level makes it worth less.
 func TestForeseeAfterRuns(t *testing.T) {
 	sd := func(seconds float64, outcome model.Outcome) float64 {
