@@ -65,12 +65,12 @@ func (e *evaluator) newPartner(s *series) *partner {
 // of them together move it by less than 1e-12.
 const undecided = 30
 
-// agrees says whether the log Bayes factor of one shape against two is above
-// MinAgreement. It looks at the most likely scales first and stops where the rest
+// agrees says whether the log Bayes factor of one shape against two is above least, in
+// nats. It looks at the most likely scales first and stops where the rest
 // cannot change the answer.
-func (a *partner) agrees(b *series, shared bool) (bool, error) {
+func (a *partner) agrees(b *series, shared bool, least float64) (bool, error) {
 	scales := len(a.s.fits)
-	decision := a.e.p.MinAgreement + a.s.alone + b.alone + math.Log(float64(scales))
+	decision := least + a.s.alone + b.alone + math.Log(float64(scales))
 	order := make([]int, scales)
 	for k := range order {
 		order[k] = k
@@ -161,8 +161,9 @@ func (a *partner) jointEvidence(b *series, k int, shared bool, floor float64) (f
 }
 
 // agreements returns the symmetric matrix of who agrees with whom (false on the
-// diagonal).
-func (e *evaluator) agreements(all []*series, shared bool) ([][]bool, error) {
+// diagonal). All are of one workload, and have one level as far as they tell, or each
+// is a workload of its own.
+func (e *evaluator) agreements(all []*series, oneWorkload bool) ([][]bool, error) {
 	n := len(all)
 	agree := make([][]bool, n)
 	for i := range agree {
@@ -172,7 +173,11 @@ func (e *evaluator) agreements(all []*series, shared bool) ([][]bool, error) {
 		a := e.newPartner(all[i])
 		defer a.free()
 		for j := i + 1; j < n; j++ {
-			yes, err := a.agrees(all[j], shared && !all[i].centred && !all[j].centred)
+			shared, least := oneWorkload, e.p.MinAgreement
+			if oneWorkload && (all[i].centred || all[j].centred) {
+				shared, least = false, e.p.MinCentredAgreement
+			}
+			yes, err := a.agrees(all[j], shared, least)
 			if err != nil {
 				return err
 			}

@@ -90,7 +90,7 @@ func TestPlausibilityAndAgreementVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(tc.name, got, tc.want)
-		if agrees, err := a.agrees(series[tc.b], tc.shared); err != nil || agrees != (tc.want > p.MinAgreement) {
+		if agrees, err := a.agrees(series[tc.b], tc.shared, p.MinAgreement); err != nil || agrees != (tc.want > p.MinAgreement) {
 			t.Errorf("%s: agreement %v, %v", tc.name, agrees, err)
 		}
 	}

@@ -96,6 +96,9 @@ type Params struct {
 	// MinAgreement is the log Bayes factor of one shape against two, in nats,
 	// above which two traces agree.
 	MinAgreement float64
+	// MinCentredAgreement is the same for two traces of one workload that can be compared
+	// by their shapes only.
+	MinCentredAgreement float64
 	// SiblingCorrelation is of the shapes of two workloads of a class that agree;
 	// 1 asks for one and the same shape.
 	SiblingCorrelation float64
@@ -111,32 +114,33 @@ func Base() Params {
 	return Params{
 		// Doubling the cores at best halves the runtime (-ln 2 = -.69); -.5 is a
 		// parallel fraction usual for data-parallel jobs.
-		SlopeMean:          [baseFeatures]float64{-.5, 0, -.1},
-		SlopeSD:            [baseFeatures]float64{.3, .15, .2},
-		ExtraSlopeSD:       .15,
-		LengthScale:        1.5,
-		ExtraLengthScale:   1,
-		ShapeSDs:           []float64{.1, .2, .4, .8},
-		NuggetSD:           .05,
-		NoiseSD:            .1,
-		LevelSD:            .7,
-		SupportLevelSD:     3,
-		CliffQuantiles:     []float64{.25, .5, .75},
-		CliffMean:          .4,
-		CliffSD:            .6,
-		CliffShare:         .5,
-		Mass:               [classes]float64{Same: 4},
-		CentredMass:        1,
-		Shrinkage:          .9,
-		ShrinkageShapeSD:   .2,
-		Shifts:             []float64{-1, 0, 1},
-		ShiftMass:          []float64{.25, .5, .25},
-		KnownShiftMass:     .75,
-		MaxShift:           3,
-		PriorPlausible:     .8,
-		MinPlausible:       .5,
-		MinAgreement:       -1,
-		SiblingCorrelation: 1,
+		SlopeMean:           [baseFeatures]float64{-.5, 0, -.1},
+		SlopeSD:             [baseFeatures]float64{.3, .15, .2},
+		ExtraSlopeSD:        .15,
+		LengthScale:         1.5,
+		ExtraLengthScale:    1,
+		ShapeSDs:            []float64{.1, .2, .4, .8},
+		NuggetSD:            .05,
+		NoiseSD:             .1,
+		LevelSD:             .7,
+		SupportLevelSD:      3,
+		CliffQuantiles:      []float64{.25, .5, .75},
+		CliffMean:           .4,
+		CliffSD:             .6,
+		CliffShare:          .5,
+		Mass:                [classes]float64{Same: 4},
+		CentredMass:         1,
+		Shrinkage:           .9,
+		ShrinkageShapeSD:    .2,
+		Shifts:              []float64{-1, 0, 1},
+		ShiftMass:           []float64{.25, .5, .25},
+		KnownShiftMass:      .75,
+		MaxShift:            3,
+		PriorPlausible:      .8,
+		MinPlausible:        .5,
+		MinAgreement:        -1,
+		MinCentredAgreement: -1,
+		SiblingCorrelation:  1,
 	}
 }
 
@@ -152,6 +156,11 @@ func Default() Params {
 	// them and none of two unlike pairs.
 	p.SiblingCorrelation = .8
 	p.SelfAgreement = true
+
+	// Traces of one workload without levels have to say that they are one: shapes alone
+	// rarely contradict each other by a nat, so that at -1 whatever is labelled alike is
+	// pooled. A factor of e^2 tells two labels from one.
+	p.MinCentredAgreement = 2
 
 	// The same cores in fewer nodes shuffle less over the network. Over the scout
 	// table the slope has a mean of -.04 and a standard deviation of .07 between
@@ -170,7 +179,7 @@ func Default() Params {
 	// With boundaries and slopes in the solo hypotheses, wrong supports are found
 	// out sooner, so right ones can be believed more.
 	p.Mass[Same] = 10
-	p.CentredMass = .4
+	p.CentredMass = .8
 	p.Shrinkage = .95
 
 	// Utilisation tells apart what descriptions do not, but it is not what is searched

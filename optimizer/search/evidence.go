@@ -14,9 +14,9 @@ import (
 const (
 	// minRuns is how many runs there are at least before a search may stop.
 	minRuns = 3
-	// minImprovement is the expected improvement below which it stops: 5% of the
+	// minImprovement is the expected improvement below which it stops: 4.5% of the
 	// objective.
-	minImprovement = 0.05
+	minImprovement = 0.045
 )
 
 // Constants of a search without a runtime target, where nothing says how long the
@@ -250,7 +250,7 @@ func decideStop(e *Evaluation, s *state) {
 		e.Reason = "no valid run yet"
 	case e.Predictions[e.Next].Acquisition < minImprovement:
 		e.Stop = true
-		e.Reason = fmt.Sprintf("one more run is expected to save %.1f%%, less than %.0f%%",
+		e.Reason = fmt.Sprintf("one more run is expected to save %.1f%%, less than %.1f%%",
 			100*max(0, e.Predictions[e.Next].Acquisition), 100*minImprovement)
 	default:
 		e.Reason = fmt.Sprintf("one more run is expected to save %.0f%%", 100*(1-math.Exp(-e.Predictions[e.Next].Acquisition)))
