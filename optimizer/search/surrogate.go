@@ -82,6 +82,7 @@ func (s *state) evaluate(g gaussian) *Evaluation {
 		improvement[i] *= s.history.success[i]
 	}
 	e.Predictions = predictions(m, improvement, s.limit, runNoiseSD)
+	s.doubtFailures(e.Predictions)
 	e.Next = argmaxOpen(s, improvement, m)
 	return e
 }
