@@ -207,6 +207,48 @@ func TestResetForgets(t *testing.T) {
 	}
 }
 
+// TestCentredTracesHaveToAgree: without levels, two short traces that merely do not
+// contradict each other are pooled by the base form only; two that show one shape are
+// by both.
+func TestCentredTracesHaveToAgree(t *testing.T) {
+	t1, t2, _ := vectorTraces()
+	long := func(seed int) Trace {
+		tr := Trace{Class: Same, Workload: "w"}
+		for i, p := range scoutPoints() {
+			if i%6 == seed {
+				y := 9 - .7*math.Log2(p.Nodes*p.CoresPerNode)
+				if p.GiBPerNode/p.CoresPerNode < 3 {
+					y += .8
+				}
+				tr.Points, tr.LogRuntime = append(tr.Points, p), append(tr.LogRuntime, y)
+			}
+		}
+		return tr
+	}
+	for _, tc := range []struct {
+		name          string
+		params        Params
+		short, longer int
+	}{{"base", Base(), 2, 2}, {"default", Default(), 0, 2}} {
+		for k, pair := range [][]Trace{{t1, t2}, {long(0), long(3)}} {
+			for i := range pair {
+				pair[i].Centred = true
+			}
+			e, err := New(tc.params, Config{Candidates: scoutPoints(), LevelMean: 6, Supports: pair})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pooled := 0
+			for _, f := range e.families {
+				pooled = max(pooled, len(f.origin))
+			}
+			if want := []int{tc.short, tc.longer}[k]; pooled != want {
+				t.Errorf("%s: %d traces pooled of pair %d, want %d", tc.name, pooled, k, want)
+			}
+		}
+	}
+}
+
 // TestCoresChangeNothing: to the last bit, with supports that need every step.
 func TestCoresChangeNothing(t *testing.T) {
 	t1, t2, t3 := vectorTraces()
