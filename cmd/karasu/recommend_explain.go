@@ -43,7 +43,7 @@ func printReasons(w *bytes.Buffer, settings *karasuv1.SearchSettings, r *karasuv
 	if next := r.GetNext(); next.GetPrediction() != nil {
 		at := standing{settings: settings, best: r.Best, incumbent: first}
 		text := configuration(next.GetPrediction().GetConfiguration())
-		if saving := expectedSaving(next, at); saving != "" && r.Best != nil {
+		if saving := expectedSaving(next, at); saving != "" {
 			text += " is expected to save " + saving
 		}
 		fmt.Fprintf(&b, "  %-14s %s. %s\n", "one more run", text, verdict(next))

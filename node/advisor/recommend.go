@@ -196,7 +196,11 @@ func basis(t *task, p *search.Problem, e *search.Evaluation) string {
 	case !levelKnown(t, p):
 		text += ". Nothing says how long the job takes, so only the order of configurations and the ratios between them mean something"
 	case len(t.runs) == 0 && t.foreseen == "":
-		text += ". How long it takes is guessed from the target and from other workloads of the same framework and algorithm, so runtimes are rough"
+		from := ""
+		if p.Target > 0 {
+			from = "the target and from "
+		}
+		text += fmt.Sprintf(". How long it takes is guessed from %sother workloads of the same framework and algorithm, so runtimes are rough", from)
 	}
 	return text
 }
