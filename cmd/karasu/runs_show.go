@@ -129,7 +129,7 @@ func (c runsShowCmd) human(w *bytes.Buffer, run *karasuv1.Run, e *karasuv1.Execu
 	t := e.GetTasks()
 	line("tasks", fmt.Sprintf("%d, %d failed, %d killed; %s in all, %s of it in garbage collection", t.GetCount(), t.GetFailed(), t.GetKilled(),
 		seconds(t.GetSeconds()), percent(fraction(t.GetGcSeconds(), t.GetRunSeconds()))))
-	line("shuffle", fmt.Sprintf("%s written, %s read", size(t.GetShuffleWriteBytes()), size(t.GetShuffleReadBytes())))
+	line("shuffle", fmt.Sprintf("%s written, %s read", amount(t.GetShuffleWriteBytes()), amount(t.GetShuffleReadBytes())))
 	line("spilled", size(t.GetSpillDiskBytes()))
 	q := e.GetQuality()
 	if q.GetCut() {
@@ -177,6 +177,14 @@ func arguments(w *karasuv1.Workload) string {
 		out = append(out, a.GetName()+"="+value)
 	}
 	return strings.Join(out, ", ")
+}
+
+// amount prints bytes of which there may be none.
+func amount(bytes float64) string {
+	if bytes == 0 {
+		return "nothing"
+	}
+	return size(bytes)
 }
 
 func fraction(part, whole float64) float64 {
