@@ -210,7 +210,7 @@ func (p *Parser) graph(start, end int64, notes map[string]int) *model.StageGraph
 // in the log ended with its last task, or with the run.
 func (st *stage) within(start, end int64) model.Stage {
 	s := st.Stage
-	s.Parents, s.Operators = slices.Clone(st.Parents), slices.Clone(st.Operators)
+	s.Parents = slices.Clone(st.Parents)
 	s.StartSeconds = offset(cmp.Or(st.submitted, st.launch), start, end)
 	switch {
 	case st.complete != 0:

@@ -21,6 +21,9 @@ var rewrite = flag.Bool("rewrite", false, "rewrite testdata/golden.txt with what
 
 // TestGolden pins what each public log gives, or why it is refused.
 func TestGolden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads much")
+	}
 	dir := modeltest.Data(t, "spark-events")
 	lines := []string{"log\tversion\tstages\ttasks\texecutors\truntime_s\toutcome\tshuffle_read\tshuffle_write\tbad\tnotes"}
 	for l, err := range FindPath(t.Context(), dir) {

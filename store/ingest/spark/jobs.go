@@ -14,6 +14,7 @@ type jobs struct {
 	total, ended, failed   int
 	lastStarted, lastEnded int64
 	lastFailed             bool
+	held                   int // stages of running jobs
 	// resolved names, for a stage of a running job that may be skipped, the stage that
 	// wrote its shuffle in an earlier job.
 	resolved map[int]int
@@ -37,7 +38,7 @@ func (p *Parser) jobStart(text []byte) error {
 	p.worked(e.Time)
 	p.jobs.total++
 	p.jobs.lastStarted = e.ID
-	if len(p.jobs.running) >= maxJobs {
+	if len(p.jobs.running) >= maxJobs || p.jobs.held+len(e.Stages) > maxJobStages {
 		p.note("more jobs at one time than are followed")
 		return nil
 	}
@@ -59,7 +60,11 @@ func (p *Parser) jobStart(text []byte) error {
 			p.jobs.resolved[id] = wrote
 		}
 	}
+	if again := p.jobs.running[e.ID]; again != nil {
+		p.jobs.held -= len(again.stages)
+	}
 	p.jobs.running[e.ID] = j
+	p.jobs.held += len(j.stages)
 	return nil
 }
 
@@ -79,6 +84,7 @@ func (p *Parser) jobEnd(text []byte) error {
 			delete(p.jobs.resolved, id)
 			delete(p.stages.queries, id)
 		}
+		p.jobs.held -= len(j.stages)
 		delete(p.jobs.running, e.ID)
 	}
 	return nil

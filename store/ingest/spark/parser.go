@@ -13,7 +13,8 @@ const (
 	maxStages    = 50_000
 	maxExecutors = 20_000
 	maxJobs      = 100_000 // running at one time
-	maxParents   = 4096    // of one stage
+	maxJobStages = 1 << 19 // of running jobs
+	maxEdges     = 1 << 20 // of the graph
 	maxProfiles  = 1000
 	// identityLines is how many lines identify an application that has no id.
 	identityLines = 8

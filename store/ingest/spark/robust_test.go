@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
@@ -39,6 +40,19 @@ func check(tb testing.TB, log []byte, name string) *model.Execution {
 	return e
 }
 
+var every = flag.Bool("every", false, "cut and flip at every byte of every small log, which takes minutes")
+
+// step returns the step for places in a log: about n places, fewer in a short run.
+func step(log []byte, n int) int {
+	switch {
+	case *every:
+		return 1
+	case testing.Short():
+		n /= 8
+	}
+	return 1 + len(log)/n
+}
+
 // damageable are small logs: what this package makes, and public ones.
 func damageable(t *testing.T) map[string][]byte {
 	logs := map[string][]byte{"small": small(), "small.zstd": compressed(t, small())}
@@ -52,16 +66,11 @@ func damageable(t *testing.T) map[string][]byte {
 	return logs
 }
 
-// TestCutAnywhere cuts at the bytes of the last 4 KB. The longer the log, the wider the
-// steps, so that the test takes seconds; the step is prime to the length of a line.
+// TestCutAnywhere cuts in the last 4 KB: in logs of less than 10 KB at every byte, in
+// longer ones in steps, so that it takes seconds.
 func TestCutAnywhere(t *testing.T) {
 	for name, log := range damageable(t) {
-		step := 1 + len(log)/10_000*4
-		if testing.Short() {
-			step *= 8
-		}
-		first := max(0, len(log)-4096)
-		for n := first; n < len(log); n += step {
+		for n := max(0, len(log)-4096); n < len(log); n += step(log, 10_000) {
 			if e := check(t, log[:n], name); e == nil && n > 8<<10 && log[0] == '{' {
 				t.Fatalf("%s cut at %d of %d is refused", name, n, len(log))
 			}
@@ -71,11 +80,7 @@ func TestCutAnywhere(t *testing.T) {
 
 func TestFlipAnywhere(t *testing.T) {
 	for name, log := range damageable(t) {
-		step := 1 + len(log)/600
-		if testing.Short() {
-			step *= 8
-		}
-		for i := 0; i < len(log); i += step {
+		for i := 0; i < len(log); i += step(log, 600) {
 			b := bytes.Clone(log)
 			b[i] ^= 1 << (i % 8)
 			check(t, b, name)

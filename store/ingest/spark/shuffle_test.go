@@ -18,6 +18,9 @@ import (
 // shuffles is what its parents wrote. Checkable are the stages with parents of logs
 // that are whole and in which no stage failed or was tried again.
 func TestShuffleBalance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads much")
+	}
 	const tolerance, goal = .02, .95
 	dir := modeltest.Data(t, "spark-events")
 	checkable, balanced := 0, 0
@@ -74,6 +77,9 @@ func wholeRun(e *model.Execution) bool {
 // TestParentsTwoWays finds the parents of adaptive execution by the starts of jobs, and
 // again by lineage, without those: it is the same graph.
 func TestParentsTwoWays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads much")
+	}
 	for _, name := range []string{"v3.2.1-aqe.zstd", "v3.2.1-dynamic-allocation.zstd", "v4.1-146-frames.zstd", "v3.3-local"} {
 		f, err := os.Open(modeltest.Data(t, "spark-events/"+name))
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/karasu-project/karasu/model"
 )
@@ -32,11 +33,14 @@ type stages struct {
 	byRDD   map[int64][]*stage
 	queries map[int]int // of the stages of running jobs
 	words   interner
+	lists   map[string][]string // of operators, by their names
 	pages   int
+	edges   int
 }
 
 func (s *stages) init() {
 	s.at, s.first = make(map[[2]int]*stage), make(map[int]int)
+	s.lists = make(map[string][]string)
 	s.byRDD, s.queries = make(map[int64][]*stage), make(map[int]int)
 }
 
@@ -162,7 +166,11 @@ func (p *Parser) inform(e *stageEvent) *stage {
 func (p *Parser) parents(id int, info *stageInfo) []int {
 	var out []int
 	missing := 0
-	for _, n := range info.Parents[:min(len(info.Parents), maxParents)] {
+	if p.stages.edges += len(info.Parents); p.stages.edges > maxEdges {
+		p.note("more parents than are kept")
+		return nil
+	}
+	for _, n := range info.Parents {
 		parent, ok := stageNumber(n)
 		if !ok || parent == id {
 			continue
@@ -211,6 +219,7 @@ func (s *stages) lineage(id int, rdds []rddInfo, out []int, missing int) ([]int,
 }
 
 // operators returns the distinct operators of a stage's RDDs, in order of the RDDs.
+// Stages with the same ones share the list.
 func (s *stages) operators(rdds []rddInfo) []string {
 	sorted := slices.Clone(rdds)
 	slices.SortFunc(sorted, func(a, b rddInfo) int { return cmp.Compare(a.ID, b.ID) })
@@ -229,6 +238,14 @@ func (s *stages) operators(rdds []rddInfo) []string {
 			out = append(out, name)
 		}
 	}
+	key := strings.Join(out, "\x00")
+	if list, ok := s.lists[key]; ok {
+		return list
+	}
+	if s.words.intern(key) == "" { // the budget is used up
+		return nil
+	}
+	s.lists[key] = out
 	return out
 }
 

@@ -74,6 +74,9 @@ func TestJavaWritten(t *testing.T) {
 // TestCut cuts at every place: what comes before is delivered and right, and the error
 // tells the cut unless that falls between two streams or blocks.
 func TestCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads much")
+	}
 	want := bytes.Repeat(sample(), 2)
 	for _, s := range samples {
 		t.Run(s.file, func(t *testing.T) {
@@ -98,6 +101,9 @@ func TestCut(t *testing.T) {
 
 // TestFlip changes single bytes: whatever comes of it is bounded and ends.
 func TestFlip(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads much")
+	}
 	want := bytes.Repeat(sample(), 2)
 	for _, s := range samples {
 		in := load(t, s.file)
