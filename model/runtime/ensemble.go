@@ -141,51 +141,68 @@ type EnsemblePredictor struct {
 	total   int
 }
 
-// Shares returns the weight of each member of the ensemble, in its order; 0 for those
-// that were left out.
-func (p *EnsemblePredictor) Shares() []float64 {
-	out := make([]float64, p.total)
-	for _, m := range p.members {
-		out[m.index] = m.weight
-	}
-	return out
+// voice is what a member says of one scale-out.
+type voice struct {
+	Distribution
+	weight float64
+	// index of the member.
+	index int
 }
 
-// Predict implements [Predictor]: the weighted median of the members' medians, with
-// the members' disagreement in its scale.
-func (p *EnsemblePredictor) Predict(scaleOut int) (Distribution, error) {
-	type voice struct {
-		d      Distribution
-		weight float64
-	}
+// voices of the members at a scale-out; their weights add up to 1.
+func (p *EnsemblePredictor) voices(scaleOut int) ([]voice, error) {
 	voices := make([]voice, 0, len(p.members))
 	for _, m := range p.members {
 		d, err := m.Predict(scaleOut)
 		if err != nil {
-			return Distribution{}, err
+			return nil, err
 		}
-		voices = append(voices, voice{d, m.weight})
+		voices = append(voices, voice{d, m.weight, m.index})
 	}
 	// Without many runs it counts who claims to know this context, within bounds: a
 	// claim is cheap.
 	sharpest := math.Inf(1)
 	for _, v := range voices {
-		sharpest = min(sharpest, v.d.Scale)
+		sharpest = min(sharpest, v.Scale)
 	}
 	var total float64
 	for i := range voices {
-		r := max(sharpest, minClaim) / max(voices[i].d.Scale, minClaim)
+		r := max(sharpest, minClaim) / max(voices[i].Scale, minClaim)
 		voices[i].weight *= max(r*r, minVoice)
 		total += voices[i].weight
 	}
 	for i := range voices {
 		voices[i].weight /= total
 	}
+	return voices, nil
+}
+
+// Shares returns the weight of each member of the ensemble at a scale-out, in its
+// order; 0 for those that were left out. They add up to 1.
+func (p *EnsemblePredictor) Shares(scaleOut int) ([]float64, error) {
+	voices, err := p.voices(scaleOut)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, p.total)
+	for _, v := range voices {
+		out[v.index] = v.weight
+	}
+	return out, nil
+}
+
+// Predict implements [Predictor]: the weighted median of the members' medians, with
+// the members' disagreement in its scale.
+func (p *EnsemblePredictor) Predict(scaleOut int) (Distribution, error) {
+	voices, err := p.voices(scaleOut)
+	if err != nil {
+		return Distribution{}, err
+	}
 	slices.SortFunc(voices, func(a, b voice) int {
 		switch {
-		case a.d.LogMedian < b.d.LogMedian:
+		case a.LogMedian < b.LogMedian:
 			return -1
-		case a.d.LogMedian > b.d.LogMedian:
+		case a.LogMedian > b.LogMedian:
 			return 1
 		}
 		return 0
@@ -195,16 +212,16 @@ func (p *EnsemblePredictor) Predict(scaleOut int) (Distribution, error) {
 	var median, below, weight float64
 	for _, v := range voices {
 		w := max(min(below+v.weight, .75)-max(below, .25), 0)
-		median += w * v.d.LogMedian
+		median += w * v.LogMedian
 		weight += w
 		below += v.weight
 	}
 	median /= weight
 	var square, freedom float64
 	for _, v := range voices {
-		e := v.d.LogMedian - median
-		square += v.weight * (v.d.Scale*v.d.Scale + e*e)
-		freedom += v.weight * v.d.Freedom
+		e := v.LogMedian - median
+		square += v.weight * (v.Scale*v.Scale + e*e)
+		freedom += v.weight * v.Freedom
 	}
 	return NewDistribution(median, math.Sqrt(square), freedom)
 }

@@ -123,7 +123,7 @@ func TestEnsemble(t *testing.T) {
 		"inverted is left out":    {[]General{good, inverted}, nil, []float64{1, 0}, 1e-9},
 		"broken is left out":      {[]General{broken, good}, nil, []float64{0, 1}, 1e-9},
 		"minority without runs":   {[]General{good, good, stub{12, -.7, 0}}, nil, []float64{1. / 3, 1. / 3, 1. / 3}, 1.5},
-		"who doubts counts less":  {[]General{good, stub{8, -.7, .9}}, nil, []float64{.5, .5}, .3},
+		"who doubts counts less":  {[]General{good, stub{8, -.7, .9}}, nil, []float64{10. / 11, 1. / 11}, .3},
 		"runs decide":             {[]General{stub{8, -.7, 0}, good}, []Observation{truth(4), truth(8)}, []float64{0, 1}, .02},
 		"one bad member is alone": {[]General{inverted}, nil, []float64{1}, 99},
 	} {
@@ -132,7 +132,10 @@ func TestEnsemble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			shares := p.(*EnsemblePredictor).Shares()
+			shares, err := p.(*EnsemblePredictor).Shares(6)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for i, s := range c.shares {
 				if math.Abs(shares[i]-s) > .01 {
 					t.Errorf("shares %.3f, want %.3f", shares, c.shares)

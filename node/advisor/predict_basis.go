@@ -59,7 +59,7 @@ func (o *outlook) basis(organisation string) *karasuv1.PredictionBasis {
 	return b
 }
 
-func (t *tally) mean(sum float64) float64 { return sum / float64(max(t.machines, 1)) }
+func (t *tally) mean(sum float64) float64 { return sum / float64(max(t.predictions, 1)) }
 
 // summary is the basis in one sentence.
 func summary(b *karasuv1.PredictionBasis) string {

@@ -24,9 +24,9 @@ type outlook struct {
 	tally tally
 }
 
-// tally sums up what predictions rest on over machine types.
+// tally sums up what predictions rest on.
 type tally struct {
-	machines int
+	predictions int
 	// own is the share of the own model, peers those of the peers' models.
 	own   float64
 	peers []float64
@@ -80,6 +80,34 @@ func (o *outlook) nothing(solo bool) error {
 		ErrNoModel, o.workload.Framework, o.workload.Algorithm, known, onElsewhere(o.elsewhere), runs)
 }
 
+// view is an outlook on one machine type.
+type view struct {
+	*predict.EnsemblePredictor
+	o *outlook
+	// own says that the first member is the own model; peers are the indices of the
+	// peers' models that the others are.
+	own   bool
+	peers []int
+}
+
+// Predict implements [predict.Predictor] and counts what it rests on.
+func (v *view) Predict(scaleOut int) (predict.Distribution, error) {
+	shares, err := v.Shares(scaleOut)
+	if err != nil {
+		return predict.Distribution{}, err
+	}
+	t := &v.o.tally
+	t.predictions++
+	if v.own {
+		t.own += shares[0]
+		shares = shares[1:]
+	}
+	for k, i := range v.peers {
+		t.peers[i] += shares[k]
+	}
+	return v.EnsemblePredictor.Predict(scaleOut)
+}
+
 // predictor predicts the job's runtimes on a machine type. Errors wrap
 // [model.ErrInvalid] where the job's description does not fit what is known.
 func (o *outlook) predictor(machineType string, r model.Resources) (predict.Predictor, error) {
@@ -124,20 +152,7 @@ func (o *outlook) predictor(machineType string, r model.Resources) (predict.Pred
 	if err != nil {
 		return nil, err
 	}
-	o.count(p.(*predict.EnsemblePredictor).Shares(), general != nil, members)
-	return p, nil
-}
-
-// count adds the shares of an ensemble's members.
-func (o *outlook) count(shares []float64, own bool, peers []int) {
-	o.tally.machines++
-	if own {
-		o.tally.own += shares[0]
-		shares = shares[1:]
-	}
-	for k, i := range peers {
-		o.tally.peers[i] += shares[k]
-	}
+	return &view{p.(*predict.EnsemblePredictor), o, general != nil, members}, nil
 }
 
 // check says whether a model can say something about a context at all.

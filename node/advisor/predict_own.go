@@ -130,7 +130,7 @@ func (a *Advisor) currentFit(ctx context.Context, of algorithm) (*ownFit, error)
 	f := &ownFit{algorithm: of, generation: m.generation, histories: histories, skipped: skipped, done: make(chan struct{})}
 	m.fits = slices.Insert(m.fits, 0, f)
 	m.fits = m.fits[:min(len(m.fits), keptFits)]
-	m.background.Go(func() {
+	m.background.Go(func() { //nolint:contextcheck // who asked first may give up while others wait
 		defer close(f.done)
 		if len(histories) == 0 {
 			return
