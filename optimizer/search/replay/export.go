@@ -36,9 +36,9 @@ type ExportedSearch struct {
 	// of a run. Objectives that are not known of every candidate are left out.
 	LogOffset map[search.Objective][]float64 `json:"log_offset"`
 	// LogRuntime is what an observation gives, in ln(seconds); null is none. Outcome
-	// says what it is worth: that of a timeout is a lower bound.
-	LogRuntime []*float64      `json:"log_runtime"`
-	Outcome    []model.Outcome `json:"outcome"`
+	// is ok, failed or timeout; the log runtime of a timeout is a lower bound.
+	LogRuntime []*float64 `json:"log_runtime"`
+	Outcome    []string   `json:"outcome"`
 	// ValidCost in USD, without noise; null is not valid.
 	ValidCost []*float64 `json:"valid_cost"`
 	// Design are the candidates that the baseline starts with, before it trusts its
@@ -106,7 +106,7 @@ func (r *replay) spell(j job) ExportedSearch {
 		y := w.logRuntime[i] + noiseSD*noise.NormFloat64()
 		s.Features = append(s.Features, exportedFeatures(c.Configuration, c.Resources))
 		s.LogRuntime = append(s.LogRuntime, optional(y, w.outcome[i] != model.Failed))
-		s.Outcome = append(s.Outcome, w.outcome[i])
+		s.Outcome = append(s.Outcome, w.outcome[i].String())
 		s.ValidCost = append(s.ValidCost, optional(objective.valid[i], !math.IsInf(objective.valid[i], 1)))
 	}
 	for _, support := range j.scenario.supports(w, r.table, r.traces[j.seed.set], j.seed) {

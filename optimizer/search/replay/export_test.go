@@ -57,7 +57,7 @@ func TestSpellIsWhatIsReplayed(t *testing.T) {
 			}
 		}
 		for k, o := range s.Outcome {
-			if (s.LogRuntime[k] == nil) != (o == model.Failed) || s.ValidCost[k] != nil && o != model.OK {
+			if (s.LogRuntime[k] == nil) != (o == model.Failed.String()) || s.ValidCost[k] != nil && o != model.OK.String() {
 				t.Errorf("search %d, candidate %d: %s, runtime %v, cost %v", i, k, o, s.LogRuntime[k], s.ValidCost[k])
 			}
 		}
