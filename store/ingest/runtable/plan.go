@@ -72,7 +72,7 @@ type plan struct {
 }
 
 // newPlan matches a header with the documented columns.
-func newPlan(header []string, opts Options) (*plan, error) {
+func newPlan(header []string, opts Options, presets []*Mapping) (*plan, error) {
 	names, err := columnNames(header)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func newPlan(header []string, opts Options) (*plan, error) {
 			return nil, fmt.Errorf("%w: there is no column %q to give a value for; the columns are %s", ErrOptions, name, columnList())
 		}
 	}
-	m, err := choose(names, opts)
+	m, err := choose(names, opts, presets)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func newPlan(header []string, opts Options) (*plan, error) {
 
 // choose returns the mapping of a table: the one given, the preset named or
 // recognised, or one that says nothing.
-func choose(names []string, opts Options) (*Mapping, error) {
+func choose(names []string, opts Options, presets []*Mapping) (*Mapping, error) {
 	m := opts.Mapping
 	switch {
 	case m != nil && opts.Preset != "":
@@ -126,7 +126,6 @@ func choose(names []string, opts Options) (*Mapping, error) {
 	case opts.Preset == PresetNone:
 		return &Mapping{Name: PresetNone}, nil
 	default:
-		presets := Presets()
 		i := slices.IndexFunc(presets, func(p *Mapping) bool {
 			return p.Name == opts.Preset || opts.Preset == "" && p.recognises(names)
 		})

@@ -87,6 +87,7 @@ type Table struct {
 	r    io.Reader
 	opts Options
 
+	presets []*Mapping
 	ignored []string
 	preset  string
 	skipped []Skipped
@@ -136,6 +137,7 @@ func (t *Table) read(ctx context.Context, yield func(model.Run, error) bool) err
 	if err != nil {
 		return err
 	}
+	t.presets = Presets()
 	p, err := t.plan(in)
 	if err != nil {
 		return err
@@ -180,7 +182,7 @@ func (t *Table) read(ctx context.Context, yield func(model.Run, error) bool) err
 
 // plan matches the columns, and tells a format that can leave some out which it needs.
 func (t *Table) plan(in rows) (*plan, error) {
-	p, err := newPlan(in.header(), t.opts)
+	p, err := newPlan(in.header(), t.opts, t.presets)
 	if err != nil {
 		return nil, err
 	}
