@@ -176,7 +176,7 @@ func blur(history []predict.History, topic model.Topic, p Pseudonymizer, scale f
 func fingerprint(history []predict.History) [sha256.Size]byte {
 	h := sha256.New()
 	for _, c := range history {
-		fmt.Fprintf(h, "%+v", c.Context)
+		h.Write(fmt.Appendf(nil, "%+v", c.Context))
 		for _, s := range predict.Summarise(c.Runs) {
 			b := binary.BigEndian.AppendUint64(nil, uint64(s.ScaleOut))
 			b = binary.BigEndian.AppendUint64(b, math.Float64bits(s.MedianSeconds))

@@ -59,7 +59,7 @@ func runtimesOf(records []*commons.Record) []*commons.Record {
 
 func TestRuntimeModelsFollowTheRuns(t *testing.T) {
 	p := runtimePublisher(t)
-	runs := contexts(4)
+	runs := contexts(3)
 	first := runtimesOf(p.refresh(t, runs))
 	if len(first) != 1 || first[0].Kind != kindRuntime || first[0].Revision != 1 {
 		t.Fatalf("published %+v", first)
@@ -68,8 +68,8 @@ func TestRuntimeModelsFollowTheRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Contexts != 8 || w.Runs != 32 {
-		t.Errorf("of %d contexts and %d runs, want 8 and 24, rounded", w.Contexts, w.Runs)
+	if w.Contexts != 8 || w.Runs != 16 {
+		t.Errorf("of %d contexts and %d runs, want 6 and 18, rounded", w.Contexts, w.Runs)
 	}
 	want := []predict.WeightArgument{{Name: "format", Text: true}, {Name: "k"}}
 	if fmt.Sprint(w.Arguments) != fmt.Sprint(want) {
@@ -103,17 +103,17 @@ func TestRuntimeModelsLeaveByChoice(t *testing.T) {
 		want     int
 		withheld string
 	}{
-		{"models", func(*share.Policy) {}, contexts(4), 1, ""},
-		{"both", func(p *share.Policy) { p.Mode = share.Both }, contexts(4), 1, ""},
-		{"not by default", func(p *share.Policy) { *p = share.DefaultPolicy() }, contexts(4), 0, ""},
-		{"absolute summaries", func(p *share.Policy) { p.Runtimes, p.Absolute = false, true }, contexts(4), 0, ""},
-		{"summaries", func(p *share.Policy) { p.Mode = share.Summaries }, contexts(4), 0, ""},
-		{"off", func(p *share.Policy) { p.Mode = share.Off }, contexts(4), 0, ""},
+		{"models", func(*share.Policy) {}, contexts(3), 1, ""},
+		{"both", func(p *share.Policy) { p.Mode = share.Both }, contexts(3), 1, ""},
+		{"not by default", func(p *share.Policy) { *p = share.DefaultPolicy() }, contexts(3), 0, ""},
+		{"absolute summaries", func(p *share.Policy) { p.Runtimes, p.Absolute = false, true }, contexts(3), 0, ""},
+		{"summaries", func(p *share.Policy) { p.Mode = share.Summaries }, contexts(3), 0, ""},
+		{"off", func(p *share.Policy) { p.Mode = share.Off }, contexts(3), 0, ""},
 		{"topic off", func(p *share.Policy) {
 			p.Overrides = []share.Override{{Match: func(model.Topic) bool { return true }, Mode: share.Summaries}}
-		}, contexts(4), 0, ""},
+		}, contexts(3), 0, ""},
 		{"two contexts", func(*share.Policy) {}, contexts(1), 0, "2 contexts"},
-		{"few runs", func(p *share.Policy) { p.MinimumRuns = 50 }, contexts(4), 0, "24 completed runs on known machine types; it takes 3 and 50"},
+		{"few runs", func(p *share.Policy) { p.MinimumRuns = 50 }, contexts(3), 0, "18 completed runs on known machine types; it takes 3 and 50"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := runtimePublisher(t)
@@ -141,7 +141,7 @@ func TestRuntimeModelsLeaveByChoice(t *testing.T) {
 // Switching off withdraws; a trial shows what would leave and changes nothing.
 func TestRuntimeModelsOnTrial(t *testing.T) {
 	p := newPublisher(t)
-	runs := contexts(4)
+	runs := contexts(3)
 	p.refresh(t, runs)
 	would, err := p.Preview(t.Context(), runs, share.Trial{Runtimes: true})
 	if err != nil {
@@ -170,7 +170,7 @@ func TestRuntimeModelsOnTrial(t *testing.T) {
 // TestRuntimeModelsTellNoSecrets looks for names, texts and exact numbers in what leaves.
 func TestRuntimeModelsTellNoSecrets(t *testing.T) {
 	p := runtimePublisher(t)
-	runs := contexts(4)
+	runs := contexts(3)
 	record := runtimesOf(p.refresh(t, runs))[0]
 	for _, secret := range []string{"secret", "rack7", "nightly", "revenue", "s3:", "acme-customers", "m4.large"} {
 		if bytes.Contains(record.Envelope, []byte(secret)) {
@@ -197,7 +197,7 @@ func TestRuntimeModelNoise(t *testing.T) {
 	body := func(epsilon float64) []byte {
 		p := runtimePublisher(t)
 		p.Policy.Epsilon = epsilon
-		records := runtimesOf(p.refresh(t, contexts(4)))
+		records := runtimesOf(p.refresh(t, contexts(3)))
 		if len(records) != 1 {
 			t.Fatalf("epsilon %g: %d records", epsilon, len(records))
 		}
@@ -214,7 +214,7 @@ func TestRuntimeModelNoise(t *testing.T) {
 // A model that peers would refuse stays, and says why once.
 func TestRuntimeModelThatPeersRefuse(t *testing.T) {
 	p := runtimePublisher(t)
-	runs := contexts(4)
+	runs := contexts(3)
 	for i := range runs {
 		runs[i].RuntimeSeconds = 100 * float64(runs[i].Configuration.ScaleOut) // slower with every node
 	}
@@ -232,10 +232,10 @@ func TestTrainingEndsWithTheContext(t *testing.T) {
 	p := runtimePublisher(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Preview(ctx, contexts(4), share.Trial{}); !errors.Is(err, context.Canceled) {
+	if _, err := p.Preview(ctx, contexts(3), share.Trial{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if records := runtimesOf(p.refresh(t, contexts(4))); len(records) != 1 {
+	if records := runtimesOf(p.refresh(t, contexts(3))); len(records) != 1 {
 		t.Errorf("%d records afterwards", len(records))
 	}
 }
@@ -243,7 +243,7 @@ func TestTrainingEndsWithTheContext(t *testing.T) {
 // The order of the runs does not matter, nor what other topics hold.
 func TestRuntimeModelDependsOnItsTopicOnly(t *testing.T) {
 	p, q := runtimePublisher(t), runtimePublisher(t)
-	runs := contexts(4)
+	runs := contexts(3)
 	a := runtimesOf(p.refresh(t, runs))
 	for i, j := 0, len(runs)-1; i < j; i, j = i+1, j-1 {
 		runs[i], runs[j] = runs[j], runs[i]

@@ -185,7 +185,7 @@ func TestRuntimeModelRoundTrip(t *testing.T) {
 // The largest honest model fits into a record many times.
 func TestRuntimeModelSize(t *testing.T) {
 	for arguments, want := range map[int]int{2: 8 << 10, predict.MaxArguments - 1: 40 << 10} {
-		m := encodeRuntime(t, weightsOf(t, general(t, madeUp(0, 12, arguments))))
+		m := encodeRuntime(t, weightsOf(t, general(t, madeUp(0, 7, arguments))))
 		if n := proto.Size(m); n > want || n < want/3 {
 			t.Errorf("%d values with %d arguments have %d bytes, want at most %d", len(m.GetValues()), arguments, n, want)
 		}

@@ -18,7 +18,7 @@ func TestExtentOf(t *testing.T) {
 		for _, r := range h.Runs {
 			seconds.add(r.RuntimeSeconds)
 		}
-		history[i].Context.Arguments = append(h.Context.Arguments, predict.Argument{Name: "zz", Text: "secret text"})
+		history[i].Context.Arguments = append(history[i].Context.Arguments, predict.Argument{Name: "zz", Text: "secret text"})
 	}
 	g, err := New("x", Options{}).Fit(t.Context(), history)
 	if err != nil {
