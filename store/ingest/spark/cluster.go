@@ -3,6 +3,7 @@ package spark
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/karasu-project/karasu/model"
 )
@@ -10,8 +11,12 @@ import (
 // cluster sums up the executors.
 func (p *Parser) cluster(list []model.Executor) model.Cluster {
 	c := model.Cluster{Manager: p.env.manager(), Platform: p.env.platform(p.version)}
-	if c.Manager == "" && p.local() {
+	switch {
+	case c.Manager != "":
+	case p.local():
 		c.Manager = "local"
+	case strings.HasPrefix(p.app.ID, "application_"): // ids of YARN
+		c.Manager = "yarn"
 	}
 	c.MachineType, c.DriverMachineType = p.env.machineTypes()
 	for _, x := range list {

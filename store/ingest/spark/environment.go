@@ -1,6 +1,7 @@
 package spark
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"strconv"
@@ -157,7 +158,8 @@ func (v *environment) localCores() int {
 func (v *environment) platform(version string) string {
 	for name := range v.properties {
 		if strings.HasPrefix(name, "spark.databricks.") {
-			if cloud := slug(v.property("spark.databricks.clusterUsageTags.cloudProvider")); cloud != "" {
+			worker, _ := v.machineTypes()
+			if cloud := cmp.Or(slug(v.property("spark.databricks.clusterUsageTags.cloudProvider")), cloudOf(worker)); cloud != "" {
 				return "databricks-" + cloud
 			}
 			return "databricks"
@@ -168,6 +170,20 @@ func (v *environment) platform(version string) string {
 		return "emr"
 	case v.property("spark.dataproc.engine") != "":
 		return "dataproc"
+	}
+	return ""
+}
+
+// cloudOf tells the cloud by the form of its machine types: m6gd.2xlarge,
+// Standard_E8s_v3, n2-highmem-8.
+func cloudOf(machineType string) string {
+	switch {
+	case strings.HasPrefix(machineType, "Standard_"):
+		return "azure"
+	case strings.Contains(machineType, "."):
+		return "aws"
+	case strings.Count(machineType, "-") == 2:
+		return "gcp"
 	}
 	return ""
 }
