@@ -20,6 +20,10 @@ import (
 type importCmd struct {
 	CSV   importCSVCmd   `cmd:"" name:"csv" help:"Import a table with a header, one run a line."`
 	Spark importSparkCmd `cmd:"" help:"Import Spark event logs."`
+
+	SparkHistory importHistoryCmd `cmd:"" name:"spark-history" help:"Import from a Spark History Server."`
+	Hadoop       importHadoopCmd  `cmd:"" help:"Import histories of Hadoop MapReduce jobs."`
+	Flink        importFlinkCmd   `cmd:"" help:"Import Flink jobs, from files or a server."`
 }
 
 type importCSVCmd struct {
