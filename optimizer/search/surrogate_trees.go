@@ -16,6 +16,9 @@ const (
 	// maxSources are the known configurations that make pairs; n of them make n (n - 1)
 	// rows, and every prediction asks each.
 	maxSources = 24
+	// maxAsked pairs are predicted by one forest: at a microsecond for ten trees these are
+	// 0.1 s. In larger spaces fewer sources are asked, leastAsked at least.
+	maxAsked, leastAsked = 12_000, 3
 	// plainSD is of a prediction from one known configuration alone, without any pair
 	// to learn from: the spread of log runtime over configurations in public tables.
 	plainSD = 0.6
@@ -159,11 +162,24 @@ func fitPairs(sources []source, metrics bool, n int, seed uint64) (*pairForest, 
 	return m, nil
 }
 
+// evenly returns at most n of the sources, at even distances and the last among them.
+func evenly(sources []source, n int) []source {
+	if len(sources) <= n {
+		return sources
+	}
+	out := make([]source, n)
+	for k := range out {
+		out[k] = sources[(k+1)*len(sources)/n-1]
+	}
+	return out
+}
+
 // gaussian is the prediction at the destinations: every source's runtime and the
 // difference that each tree sees, averaged over n >= 1 sources. Its variance is that
 // between trees, and that between sources over their number.
 func (m *pairForest) gaussian(sources []source, to []place) gaussian {
 	g := gaussian{make([]float64, len(to)), make([]float64, len(to))}
+	sources = evenly(sources, max(leastAsked, maxAsked/len(to)))
 	n := float64(len(sources))
 	level := 0.
 	for i := range sources {
