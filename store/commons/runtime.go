@@ -18,6 +18,9 @@ import (
 // runtimeFamily is a kind of general model that this version knows.
 type runtimeFamily struct {
 	name string
+	// guarded says that build refuses models that contradict themselves, such as those
+	// with random weights.
+	guarded bool
 	// check looks at shapes and ranges, in a time linear in the values.
 	check func(*predict.Weights) error
 	// build makes the model, in a time that the check bounds.
@@ -26,11 +29,11 @@ type runtimeFamily struct {
 
 // runtimeFamilies has the preferred one first.
 var runtimeFamilies = []runtimeFamily{
-	{structured.Family, structured.CheckWeights, func(w *predict.Weights) (predict.General, error) {
+	{structured.Family, true, structured.CheckWeights, func(w *predict.Weights) (predict.General, error) {
 		g, err := structured.FromWeights(w, structured.Options{})
 		return general(g, err)
 	}},
-	{bellamy.Family, func(w *predict.Weights) error {
+	{bellamy.Family, false, func(w *predict.Weights) error {
 		_, err := bellamy.FromWeights(w, bellamy.FullUnfreeze)
 		return err
 	}, func(w *predict.Weights) (predict.General, error) {

@@ -14,8 +14,13 @@ import (
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
 
-// ErrManyModels says that a model was left out since there are enough others.
-var ErrManyModels = errors.New("enough other models")
+// Why a model that can be used was left out.
+var (
+	// ErrManyModels says that there are enough others.
+	ErrManyModels = errors.New("enough other models")
+	// ErrUnguarded says that there are others whose weights can be checked.
+	ErrUnguarded = errors.New("nobody can tell its weights from random ones, and there are others")
+)
 
 const (
 	// MaxRuntimeModels bounds the models of one answer: making one takes tens of
@@ -57,7 +62,8 @@ func NewRuntimeModels(db *DB) *RuntimeModels {
 // the topic itself first, then those of the same framework and algorithm on other
 // infrastructures, whose levels need not be alike. Of each author one counts, so that
 // none has two voices: of the topic itself before others, of the family that this
-// version prefers. What cannot be used is returned apart, with the reason. Both are in
+// version prefers. Models that cannot be told from random ones count only where a topic
+// has no others. What cannot be used is returned apart, with the reason. Both are in
 // an order that depends on nothing but the records.
 func (q *RuntimeModels) For(topic model.Topic, self peer.ID) (usable, skipped []RuntimeModel, err error) {
 	records, err := q.db.all(func(t model.Topic) bool {
@@ -100,7 +106,26 @@ func (q *RuntimeModels) For(topic model.Topic, self peer.ID) (usable, skipped []
 		heard[r.Author] = true
 		usable = append(usable, *m)
 	}
-	return usable, skipped, nil
+	usable, unguarded := guard(usable)
+	return usable, append(skipped, unguarded...), nil
+}
+
+// guard takes out the models that cannot be checked from topics that have others.
+func guard(models []RuntimeModel) (kept, left []RuntimeModel) {
+	guarded := func(m RuntimeModel) bool { return runtimeFamilies[familyIndex(m.Weights.Family)].guarded }
+	has := make(map[model.Topic]bool)
+	for _, m := range models {
+		has[m.Topic] = has[m.Topic] || guarded(m)
+	}
+	for _, m := range models {
+		if has[m.Topic] && !guarded(m) {
+			m.General, m.Err = nil, ErrUnguarded
+			left = append(left, m)
+			continue
+		}
+		kept = append(kept, m)
+	}
+	return kept, left
 }
 
 func build(r *Record) *RuntimeModel {

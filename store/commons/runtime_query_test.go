@@ -87,16 +87,20 @@ func TestRuntimeModelsOfATopic(t *testing.T) {
 			t.Errorf("%v: what is from elsewhere is not last", got)
 		}
 		slices.Sort(got)
-		if want := "[far aws-ec2 structured-points/1 near aws-emr structured-points/1 net aws-emr bellamy/1]"; fmt.Sprint(got) != want {
+		if want := "[far aws-ec2 structured-points/1 near aws-emr structured-points/1]"; fmt.Sprint(got) != want {
 			t.Errorf("got %v, want %s", got, want)
 		}
 		reasons := map[string]error{}
 		for _, m := range skipped {
 			reasons[name[m.Author]] = m.Err
 		}
-		if len(reasons) != 2 || !errors.Is(reasons["bad"], predict.ErrWeights) || !errors.Is(reasons["strange"], commons.ErrFamily) {
+		if len(reasons) != 3 || !errors.Is(reasons["net"], commons.ErrUnguarded) || !errors.Is(reasons["bad"], predict.ErrWeights) || !errors.Is(reasons["strange"], commons.ErrFamily) {
 			t.Errorf("skipped %v", reasons)
 		}
+	}
+	put(t, db, sealRuntime(t, netOnly, topicOn("azure"), net), false, commons.Stored)
+	if usable, _, err := q.For(topicOn("azure"), own); err != nil || len(usable) == 0 || name[usable[0].Author] != "net" {
+		t.Errorf("where there is no other, a network does not count: %+v, %v", usable, err)
 	}
 	if usable, skipped, err := q.For(model.Topic{Infrastructure: "x", Framework: "y", Algorithm: "z"}, own); len(usable)+len(skipped) > 0 || err != nil {
 		t.Errorf("of nothing: %v, %v, %v", usable, skipped, err)
