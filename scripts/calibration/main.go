@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/karasu-project/karasu/optimizer/search"
@@ -38,6 +39,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	c3o := flags.String("c3o", "", "the folder of the C3O tables; empty leaves them out")
 	fitSeed := flags.Uint64("fit-seed", 0, "seed of the searches that are fitted to")
 	seed := flags.Uint64("seed", 101, "first seed of those that the tables are of")
+	names := flags.String("scenarios", "", "scenarios of karasu bench search to replay, separated by commas; empty is all")
 	sets := flags.Int("sets", 1, "seed sets of both, each with three repeats of every search")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -50,16 +52,20 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	case *seed == *fitSeed:
 		return fmt.Errorf("--seed and --fit-seed are both %d: the tables would be of what was fitted", *seed)
 	}
+	scenarios, err := choose(*names)
+	if err != nil {
+		return fmt.Errorf("--scenarios: %w", err)
+	}
 	tables, err := load(ctx, *scout, *c3o)
 	if err != nil {
 		return err
 	}
 	fit, held := make([]*replay.Outcomes, len(tables)), make([]*replay.Outcomes, len(tables))
 	for i, t := range tables {
-		if fit[i], err = t.outcomes(ctx, *fitSeed, *sets); err != nil {
+		if fit[i], err = t.outcomes(ctx, scenarios, *fitSeed, *sets); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
-		if held[i], err = t.outcomes(ctx, *seed, *sets); err != nil {
+		if held[i], err = t.outcomes(ctx, scenarios, *seed, *sets); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
@@ -83,6 +89,22 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		}
 	}
 	return out.Flush()
+}
+
+// choose returns the scenarios of the names; none are all.
+func choose(names string) ([]replay.Scenario, error) {
+	var out []replay.Scenario
+	for name := range strings.SplitSeq(names, ",") {
+		if name == "" {
+			continue
+		}
+		s, err := replay.ScenariosByName(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s...)
+	}
+	return out, nil
 }
 
 // printBins prints stated / met in percent, and the largest difference in points.

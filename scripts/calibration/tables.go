@@ -45,9 +45,9 @@ func load(ctx context.Context, scout, c3o string) ([]table, error) {
 	return tables, nil
 }
 
-func (t table) outcomes(ctx context.Context, seed uint64, sets int) (*replay.Outcomes, error) {
+func (t table) outcomes(ctx context.Context, scenarios []replay.Scenario, seed uint64, sets int) (*replay.Outcomes, error) {
 	return replay.RunOutcomes(ctx, replay.Config{
-		Runs: t.runs, Candidates: t.candidates, Seed: seed, SeedSets: sets,
+		Runs: t.runs, Candidates: t.candidates, Scenarios: scenarios, Seed: seed, SeedSets: sets,
 		Methods:  []replay.Method{{Name: "evidence", New: func() search.Method { return search.NewEvidence() }}},
 		Baseline: replay.Method{Name: "cherrypick", New: func() search.Method { return search.NewCherryPick() }},
 	})
