@@ -41,24 +41,20 @@ type part struct {
 	gap    bool // files are missing before it
 }
 
-// Bounds of a search for logs.
-const (
-	maxDepth = 16
-)
+// maxDepth bounds how deep below a folder logs are looked for.
+const maxDepth = 16
 
 // FindPath finds the logs of a local file or folder. See [Find].
 func FindPath(ctx context.Context, name string) iter.Seq2[Log, error] {
-	dir, base := filepath.Split(filepath.Clean(name))
-	if info, err := os.Stat(name); err != nil || info.IsDir() || base == "" {
-		if err != nil {
-			return func(yield func(Log, error) bool) { yield(Log{}, err) }
-		}
+	info, err := os.Stat(name) //nolint:gosec // the file that the user names
+	if err != nil {
+		return func(yield func(Log, error) bool) { yield(Log{}, err) }
+	}
+	if info.IsDir() {
 		return Find(ctx, os.DirFS(name), ".", filepath.ToSlash(name))
 	}
-	if dir == "" {
-		dir = "."
-	}
-	return Find(ctx, os.DirFS(dir), base, filepath.ToSlash(name))
+	dir, base := filepath.Split(filepath.Clean(name))
+	return Find(ctx, os.DirFS(filepath.Clean(dir)), base, filepath.ToSlash(name))
 }
 
 // Find yields the logs of a file or of a folder and all below it, in order of names.

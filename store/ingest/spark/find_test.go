@@ -62,6 +62,10 @@ func TestLayouts(t *testing.T) {
 		"rolling, only a status": {
 			files: []string{"eventlog_v2_a/appstatus_a"}, layout: Rolling,
 		},
+		"rolling, in a folder of another name": {
+			files:  []string{"copy/appstatus_a", "copy/events_1_a", "copy/events_2_a"},
+			layout: Rolling, parts: []string{"events_1_a", "events_2_a"},
+		},
 		"legacy": {
 			files:  []string{"a/EVENT_LOG_2", "a/EVENT_LOG_1", "a/SPARK_VERSION_1.2.0", "a/COMPRESSION_CODEC_org.apache.spark.io.LZFCompressionCodec", "a/APPLICATION_COMPLETE"},
 			layout: Legacy, parts: []string{"EVENT_LOG_1", "EVENT_LOG_2"},

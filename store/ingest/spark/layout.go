@@ -56,6 +56,8 @@ func layoutOf(name string, entries []fs.DirEntry) Layout {
 	for _, e := range entries {
 		switch {
 		case e.IsDir():
+		case strings.HasPrefix(e.Name(), statusPrefix), rollingFile.MatchString(e.Name()):
+			return Rolling // under another name
 		case legacyFile.MatchString(e.Name()):
 			return Legacy
 		case databricksFile.MatchString(e.Name()):
