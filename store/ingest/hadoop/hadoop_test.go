@@ -150,7 +150,7 @@ func TestRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "x.jhist: holds no event of a job"},
 		{"something else", "hello\nworld\n", "x.jhist: holds no event of a job"},
-		{"binary", "Avro-Binary\n\x00\x01", "x.jhist: is a history in binary Avro"},
+		{"binary without a schema", "Avro-Binary\n\x00\x01", "x.jhist: holds no event of a job"},
 		{"Hadoop 1", "Meta VERSION=\"1\" .\n", "x.jhist: is a history of Hadoop 1"},
 		{"no time", "Avro-Json\n{}\n" + `{"type":"JOB_QUEUE_CHANGED","event":{"x":{"jobid":"job_1_2"}}}` + "\n", "x.jhist: holds no event with a time"},
 		{"ten years", strings.Replace(history(), fmt.Sprint(begin+20500), "7200000000000", 1), "x.jhist: does not make sense: runtime must be"},
@@ -179,6 +179,7 @@ func TestRefuses(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(history()), []byte(settings))
 	f.Add([]byte("Avro-Json\n{}\n"), []byte("<configuration/>"))
+	f.Add([]byte("Avro-Binary\n"+smallSchema+"\n\x00\x02\x02x\x02\x02\x01\x00\x00"), []byte("<configuration/>"))
 	f.Fuzz(func(t *testing.T, text, conf []byte) {
 		check(t, text)
 		e, err := ReadStream(t.Context(), strings.NewReader(string(text)), "f", strings.NewReader(string(conf)), Options{})

@@ -77,8 +77,11 @@ func (r *reader) read() error {
 			return err
 		}
 		if n == 0 {
-			if reason := refuse(line); reason != "" {
-				return &ingest.Problem{Text: reason}
+			if bytes.HasPrefix(line, []byte("Avro-Binary")) {
+				return r.binary()
+			}
+			if bytes.HasPrefix(line, []byte("Meta VERSION=")) {
+				return &ingest.Problem{Text: "is a history of Hadoop 1, which has no containers; only those from 0.23 can be read"}
 			}
 		}
 		if rerr := r.line(bytes.TrimSpace(line), whole, n); rerr != nil {
@@ -123,7 +126,7 @@ func (r *reader) next() (line []byte, whole bool, err error) {
 		}
 		switch {
 		case r.bytes > MaxBytes:
-			return nil, false, &ingest.Problem{Text: fmt.Sprintf("is larger than %d bytes", int64(MaxBytes))}
+			return nil, false, r.tooLarge()
 		case long:
 		case len(line)+len(part) > MaxLine:
 			long, line = true, nil
@@ -147,13 +150,6 @@ func (r *reader) next() (line []byte, whole bool, err error) {
 	}
 }
 
-// refuse says why a file is no history that can be read, from its first line.
-func refuse(line []byte) string {
-	switch {
-	case bytes.HasPrefix(line, []byte("Avro-Binary")):
-		return "is a history in binary Avro: set mapreduce.jobhistory.jhist.format=json on the cluster, or import it through the history server"
-	case bytes.HasPrefix(line, []byte("Meta VERSION=")):
-		return "is a history of Hadoop 1, which has no containers; only those from 0.23 can be read"
-	}
-	return ""
+func (r *reader) tooLarge() error {
+	return &ingest.Problem{Text: fmt.Sprintf("is larger than %d bytes", int64(MaxBytes))}
 }
