@@ -15,6 +15,9 @@ import (
 // TestSpellIsWhatIsReplayed plays the exported searches with the baseline's own picks
 // and gets the baseline's own figures.
 func TestSpellIsWhatIsReplayed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds under the race detector")
+	}
 	c := smallConfig()
 	c.Methods, c.Details = []Method{c.Baseline}, true
 	solo, err := ScenarioByName("solo")
@@ -73,5 +76,46 @@ func TestSpellIsWhatIsReplayed(t *testing.T) {
 	slices.Sort(names)
 	if d := cmp.Diff([]search.Objective{search.Cost, search.Runtime}, names); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestDetailsOfFronts: the details of every search are there where they are asked for,
+// in the order of the exported searches, and their mean is the row.
+func TestDetailsOfFronts(t *testing.T) {
+	c := smallConfig()
+	c.Methods, c.SeedSets, c.Workers = []Method{{"random", func() search.Method { return search.NewRandom() }}}, 1, 1
+	solo, err := ScenarioByName("solo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Scenarios = []Scenario{solo}
+	for _, details := range []bool{false, true} {
+		c.Details = details
+		report, err := RunPareto(context.Background(), ParetoConfig{Config: c, Objectives: [][]search.Objective{{search.Cost, search.Runtime}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := report.Rows[0]
+		if !details {
+			if row.Volumes != nil || row.Seconds != nil {
+				t.Error("details that nobody asked for")
+			}
+			continue
+		}
+		if len(row.Volumes) != row.Searches || len(row.Seconds) != row.Searches {
+			t.Fatalf("details of %d and %d of %d searches", len(row.Volumes), len(row.Seconds), row.Searches)
+		}
+		for n := range MaxRuns {
+			sum := 0.
+			for i := range row.Volumes {
+				sum += row.Volumes[i][n]
+				if row.Seconds[i][n] < 0 {
+					t.Errorf("search %d, run %d took %g s", i, n+1, row.Seconds[i][n])
+				}
+			}
+			if want := row.Hypervolume[n]; math.Abs(sum/float64(row.Searches)-want) > 1e-12 {
+				t.Errorf("run %d: mean %g, want %g", n+1, sum/float64(row.Searches), want)
+			}
+		}
 	}
 }
