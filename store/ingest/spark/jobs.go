@@ -10,11 +10,11 @@ type job struct {
 
 // jobs that run, and the counts of those that ended.
 type jobs struct {
-	running                map[int64]*job
-	total, ended, failed   int
-	lastStarted, lastEnded int64
-	lastFailed             bool
-	held                   int // stages of running jobs
+	running       map[int64]*job
+	total, failed int
+	lastStarted   int64
+	lastFailed    bool // of the job that ended last
+	held          int  // stages of running jobs
 	// resolved names, for a stage of a running job that may be skipped, the stage that
 	// wrote its shuffle in an earlier job.
 	resolved map[int]int
@@ -22,7 +22,7 @@ type jobs struct {
 
 func (j *jobs) init() {
 	j.running, j.resolved = make(map[int64]*job), make(map[int]int)
-	j.lastStarted, j.lastEnded = -1, -1
+	j.lastStarted = -1
 }
 
 // jobStart takes note of which stages a job has and, where a stage's output exists
@@ -74,8 +74,6 @@ func (p *Parser) jobEnd(text []byte) error {
 		return err
 	}
 	p.worked(e.Time)
-	p.jobs.ended++
-	p.jobs.lastEnded = e.ID
 	if p.jobs.lastFailed = e.Result.Result != "JobSucceeded"; p.jobs.lastFailed {
 		p.jobs.failed++
 	}

@@ -114,8 +114,8 @@ func (p *Parser) Line(text []byte) {
 
 // whole says whether a line is a whole event, as the last one of a log may not be.
 func whole(text []byte) bool {
-	var any struct{}
-	return decode(text, &any) == nil
+	var none struct{}
+	return decode(text, &none) == nil
 }
 
 // note counts something that is not as it should be. Kinds are few and constant.

@@ -13,11 +13,9 @@ import (
 // stage is one attempt of a stage, in the times of the log.
 type stage struct {
 	model.Stage
-	first               int   // order in which the stage, not the attempt, was first seen
-	submitted, complete int64 // ms, 0 is unknown
-	launch, finish      int64 // ms, of its first and last task
-	informed            bool  // a stage info was seen
-	ended               bool
+	submitted, complete int64  // ms, 0 is unknown
+	launch, finish      int64  // ms, of its first and last task
+	informed            bool   // a stage info was seen
 	rdd                 int64  // the highest RDD id, -1 is unknown
 	source              string // the RDDs that it reads from outside, for the input size
 	done                taskSet
@@ -64,7 +62,7 @@ func (s *stages) get(id, attempt int) *stage {
 	if !s.executed(id) {
 		s.first[id] = len(s.first)
 	}
-	st := &stage{first: s.first[id], rdd: -1}
+	st := &stage{rdd: -1}
 	st.ID, st.Attempt, st.Query = id, attempt, -1
 	s.at[key] = st
 	s.list = append(s.list, st)
@@ -120,7 +118,7 @@ func (p *Parser) stageCompleted(text []byte) error {
 	if st == nil {
 		return nil
 	}
-	st.complete, st.ended = p.worked(e.Info.Completed), true
+	st.complete = p.worked(e.Info.Completed)
 	st.Outcome = model.OK
 	if e.Info.Failure != "" {
 		st.Outcome = model.Failed
