@@ -18,7 +18,10 @@ import (
 )
 
 type importCmd struct {
-	CSV   importCSVCmd   `cmd:"" name:"csv" help:"Import a table with a header, one run a line."`
+	CSV     importCSVCmd     `cmd:"" name:"csv" help:"Import a table with a header, one run a line."`
+	JSONL   importJSONLCmd   `cmd:"" name:"jsonl" help:"Import a table of JSON objects, one run a line."`
+	Parquet importParquetCmd `cmd:"" help:"Import a Parquet table, one run a row."`
+
 	Spark importSparkCmd `cmd:"" help:"Import Spark event logs."`
 
 	SparkHistory importHistoryCmd `cmd:"" name:"spark-history" help:"Import from a Spark History Server."`
@@ -26,10 +29,18 @@ type importCmd struct {
 	Flink        importFlinkCmd   `cmd:"" help:"Import Flink jobs, from files or a server."`
 }
 
-type importCSVCmd struct {
-	File           string   `arg:"" help:"Table with commas, semicolons or tabs; - is standard input." placeholder:"FILE"`
+type importCSVCmd struct{ importTable }
+
+type importJSONLCmd struct{ importTable }
+
+type importParquetCmd struct{ importTable }
+
+// importTable are those of imports of run tables.
+type importTable struct {
+	File           string   `arg:"" help:"Table; - is standard input." placeholder:"FILE"`
 	Map            []string `help:"A column of the file and the documented one that it is, such as node_count=nodes." placeholder:"THEIRS=OURS"`
-	Preset         string   `help:"scout for the public scout table, none to recognise nothing. Default: by the header." placeholder:"NAME"`
+	Preset         string   `help:"A known public table: scout, c3o, bell or tensorflow; none to recognise nothing. Default: by the header." placeholder:"NAME" xor:"mapping"`
+	Mapping        string   `help:"File that says what the columns mean." placeholder:"FILE" type:"path" xor:"mapping"`
 	SkipBad        bool     `help:"Import the good lines of a partly bad file."`
 	DryRun         bool     `help:"Read and check everything, store nothing. Needs no daemon."`
 	Infrastructure string   `help:"Value for a file without that column, such as aws-ec2." placeholder:"SLUG"`
@@ -58,6 +69,8 @@ The columns are:
 		text += fmt.Sprintf("  %-15s %s%s\n", c.Name, c.Doc, need)
 	}
 	return text + `
+Commas, semicolons or tabs separate.
+
 Examples:
 
   karasu import csv runs.csv
@@ -65,9 +78,38 @@ Examples:
       --infrastructure aws-emr --framework spark --skip-bad`
 }
 
-// Run reads the file, checks every line and sends the runs to the daemon.
-func (c importCSVCmd) Run(a *app) error {
-	report, err := c.await(a)
+// Run imports the table.
+func (c importCSVCmd) Run(a *app) error { return c.run(a, runtable.FormatCSV) }
+
+// Help implements kong's interface for examples.
+func (importJSONLCmd) Help() string {
+	return `One JSON object a line, with the columns of karasu import csv as keys. An object in an
+object is a column with a dot in its name.
+
+Examples:
+
+  karasu import jsonl runs.jsonl
+  karasu export --format jsonl | karasu import jsonl - --dry-run`
+}
+
+// Run imports the table.
+func (c importJSONLCmd) Run(a *app) error { return c.run(a, runtable.FormatJSON) }
+
+// Help implements kong's interface for examples.
+func (importParquetCmd) Help() string {
+	return `Columns as for karasu import csv. Structures are columns with a dot in their name.
+
+Example:
+
+  karasu import parquet history.parquet --mapping history.toml`
+}
+
+// Run imports the table.
+func (c importParquetCmd) Run(a *app) error { return c.run(a, runtable.FormatParquet) }
+
+// run reads the file, checks every line and sends the runs to the daemon.
+func (c importTable) run(a *app, format string) error {
+	report, skipped, err := c.await(a, format)
 	if err != nil {
 		return err
 	}
@@ -76,6 +118,9 @@ func (c importCSVCmd) Run(a *app) error {
 	}
 	if more := report.Bad - len(report.Problems); more > 0 {
 		a.note("and %s like these", counted(more, "more line"))
+	}
+	for _, s := range skipped {
+		a.note("left out %s: %s", counted(s.Rows, "row"), oneLine(s.Reason))
 	}
 	if report.Bad > 0 && !c.SkipBad {
 		return fmt.Errorf("%s of %d cannot be imported, so nothing was; mend the file or add --skip-bad", counted(report.Bad, "line"), report.Bad+len(report.Runs))
@@ -106,15 +151,16 @@ func dropRepeated(report *ingest.Report) int {
 
 // await reads the file until it ends or the user has enough, also of a standard input
 // that nothing comes from.
-func (c importCSVCmd) await(a *app) (*ingest.Report, error) {
+func (c importTable) await(a *app, format string) (*ingest.Report, []runtable.Skipped, error) {
 	type result struct {
-		report *ingest.Report
-		err    error
+		report  *ingest.Report
+		skipped []runtable.Skipped
+		err     error
 	}
 	done := make(chan result, 1)
 	go func() {
-		report, err := c.read(a)
-		done <- result{report, err}
+		report, skipped, err := c.read(a, format)
+		done <- result{report, skipped, err}
 	}()
 	var r result
 	select {
@@ -122,19 +168,25 @@ func (c importCSVCmd) await(a *app) (*ingest.Report, error) {
 	case <-a.ctx.Done():
 	}
 	if a.ctx.Err() != nil {
-		return nil, errors.New("interrupted; nothing was stored")
+		return nil, nil, errors.New("interrupted; nothing was stored")
 	}
-	return r.report, r.err
+	return r.report, r.skipped, r.err
 }
 
-func (c importCSVCmd) read(a *app) (*ingest.Report, error) {
+func (c importTable) read(a *app, format string) (*ingest.Report, []runtable.Skipped, error) {
 	machines, err := a.catalog(c.Catalog)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	mapping, err := runtable.ParseMap(c.Map)
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("--map: %w", err)}
+		return nil, nil, &usageError{fmt.Errorf("--map: %w", err)}
+	}
+	var meaning *runtable.Mapping
+	if c.Mapping != "" {
+		if meaning, err = readMapping(c.Mapping); err != nil {
+			return nil, nil, &usageError{err}
+		}
 	}
 	defaults := map[string]string{}
 	for column, value := range map[string]string{
@@ -148,22 +200,23 @@ func (c importCSVCmd) read(a *app) (*ingest.Report, error) {
 	if c.File != "-" {
 		f, err := os.Open(c.File)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer func() { _ = f.Close() }() // it was only read
 		in, name = f, c.File
 	}
-	report, err := ingest.Collect(a.ctx, runtable.New(in, runtable.Options{
-		Name: name, Map: mapping, Defaults: defaults, Preset: c.Preset,
+	table := runtable.New(in, runtable.Options{
+		Name: name, Map: mapping, Defaults: defaults, Preset: c.Preset, Mapping: meaning, Format: format,
 		CheckMachine: func(infrastructure, machineType string) error {
 			_, err := machines.Lookup(infrastructure, machineType)
 			return err
 		},
-	}))
+	})
+	report, err := ingest.Collect(a.ctx, table)
 	if errors.Is(err, runtable.ErrOptions) {
-		return nil, &usageError{err}
+		return nil, nil, &usageError{err}
 	}
-	return report, err
+	return report, table.Skipped(), err
 }
 
 // send stores the runs in batches. Each batch is stored whole or not at all; one that
@@ -245,7 +298,7 @@ func groups(runs []model.Run) []importGroup {
 	return out
 }
 
-func (c importCSVCmd) summarise(a *app, report *ingest.Report, repeated int) error {
+func (c importTable) summarise(a *app, report *ingest.Report, repeated int) error {
 	if c.JSON {
 		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, Repeated: repeated, DryRun: true})
 	}
@@ -259,7 +312,7 @@ func (c importCSVCmd) summarise(a *app, report *ingest.Report, repeated int) err
 	})
 }
 
-func (c importCSVCmd) print(a *app, report *ingest.Report, repeated int, imported, unchanged uint32) error {
+func (c importTable) print(a *app, report *ingest.Report, repeated int, imported, unchanged uint32) error {
 	if c.JSON {
 		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, Repeated: repeated, Imported: imported, Unchanged: unchanged})
 	}
