@@ -344,8 +344,8 @@ func (r *reader) binary() error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	schema, err := parseSchema(line)
-	if err != nil || schema.kind != "record" {
+	schema, _ := parseSchema(line) // without one there is nothing to read, as where it is no record
+	if schema == nil || schema.kind != "record" {
 		r.cut = true
 		r.notes = append(r.notes, errSchema.Error())
 		return nil
