@@ -16,60 +16,50 @@ from gpytorch.distributions import MultivariateNormal
 from gpytorch.means import ConstantMean, LinearMean
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
+from recipe import choice
+
 SAMPLES = 128  # of the posterior, quasi-Monte Carlo; BoTorch's own examples use as many
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What may be chosen where BoTorch leaves the choice to its user."""
+    """What may be chosen where BoTorch leaves the choice to its user; defaults first."""
 
-    features: str = "shape"
+    features: str = choice("shape", "grid", "memory")
     """shape: total cores, cores a node, GiB a core; grid: nodes for total cores;
     memory: shape, and total memory beyond 1 GiB a core. All log2."""
-    scale: str = "unit"
+    scale: str = choice("unit", "standard")
     """unit: between 0 and 1 over the candidates, which BoTorch's priors are made for;
     standard: mean 0, deviation 1."""
-    design: str = "baseline"
+    design: str = choice("baseline", "sobol", "none")
     """First three runs. baseline: the same as our baseline's; sobol: candidates nearest
     to points of a scrambled Sobol sequence over the unit cube; none: with supports only,
     the ensemble from the first run on."""
-    outcome: str = "cost"
+    outcome: str = choice("cost", "runtime", "both")
     """What the process models, the other following from the known rate. cost: log cost,
     as CherryPick; runtime: log runtime; both: each by a process of its own."""
-    kernel: str = "matern"
+    kernel: str = choice("matern", "rbf")
     """matern: 5/2; rbf. With a length scale a feature, and BoTorch's priors."""
-    mean: str = "linear"
+    mean: str = choice("linear", "constant")
     """linear in the features; constant, BoTorch's default."""
-    noise: str = "known"
+    noise: str = choice("known", "inferred")
     """known: the .1 that the protocol adds to log runtimes; inferred."""
     bound: float = 0
     """Log runtimes count as at most so much above the log target; 0: as seen."""
-    failed: str = "bound"
+    failed: str = choice("bound", "drop")
     """A run without a runtime. bound: as if at the bound, or the largest seen; drop."""
-    nothing: str = "feasibility"
+    nothing: str = choice("feasibility", "nei", "worst")
     """While no run is valid. feasibility: the most likely one to be; nei: as else;
     worst: expected improvement on the dearest candidate at the target."""
-    level: str = "target"
+    level: str = choice("target", "own")
     """Of supports in an ensemble. target: mean and deviation of the target's own runs;
     own: those of each support."""
-    dilution: str = "keep"
+    dilution: str = choice("keep", "drop")
     """Supports that rank worse than the target's own process nearly always. keep: as
     weighted; drop: without weight."""
-    reference: str = "limit"
+    reference: str = choice("limit", "front")
     """Reference point of a hypervolume. limit: the dearest candidate at the target; front:
     a tenth of its range beyond the front so far, BoTorch's usual guess."""
-
-    @staticmethod
-    def parse(text):
-        """From key=value,key=value; the rest is as a class says."""
-        fields = {f.name: f for f in dataclasses.fields(Recipe)}
-        out = {}
-        for part in filter(None, text.split(",")):
-            key, _, value = part.partition("=")
-            if key not in fields:
-                raise SystemExit(f"recipe {part!r}: want one of {', '.join(fields)} and =value")
-            out[key] = type(fields[key].default)(value)
-        return Recipe(**out)
 
 
 class Space:

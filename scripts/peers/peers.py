@@ -14,8 +14,8 @@ replayed on one thread in the same call, the others on one thread in this proces
     python scripts/peers/peers.py --karasu bin/karasu --runs scout.csv --methods none --fronts botorch-nehvi
 
 A method may be followed by a colon and choices of its recipe, key=value,key=value, to
-see what they matter: scripts/peers/gaussian.py and tuners.py list them. It takes some
-ten minutes on one core for each 90 searches of all methods.
+see what they matter: scripts/peers/gaussian.py and tuners.py list them. All methods on
+90 searches take some seven minutes of one core.
 """
 import argparse
 import json
@@ -27,6 +27,7 @@ import time
 import warnings
 
 import protocol
+import recipe
 import table
 
 OURS = ("evidence", "karasu", "cherrypick", "random")
@@ -37,22 +38,30 @@ PEERS = {
 }
 
 
-def build(name, search, seed, noise_sd, objectives=None):
-    """A fresh method for one search. Imports are late: Optuna alone needs no BoTorch."""
+def recipe_of(name):
+    """The method of a name, and its recipe. Imports are late: Optuna alone needs no BoTorch."""
     kind, _, choices = name.partition(":")
-    if kind in ("optuna-tpe", "optuna-gp"):
+    if kind.startswith("optuna"):
         import tuners
-        method = {"optuna-tpe": tuners.TPE, "optuna-gp": tuners.GP}[kind]
-        return method(search, seed, tuners.Recipe.parse(choices))
+        return kind, recipe.parse(tuners.Recipe, choices)
     import gaussian
-    recipe = gaussian.Recipe.parse(choices)
+    return kind, recipe.parse(gaussian.Recipe, choices)
+
+
+def build(name, search, seed, noise_sd, objectives=None):
+    """A fresh method for one search."""
+    kind, chosen = recipe_of(name)
+    if kind.startswith("optuna"):
+        import tuners
+        return {"optuna-tpe": tuners.TPE, "optuna-gp": tuners.GP}[kind](search, seed, chosen)
     if kind == "botorch-nehvi":
         import front
-        return front.NoisyEHVI(search, seed, noise_sd, recipe, objectives)
+        return front.NoisyEHVI(search, seed, noise_sd, chosen, objectives)
     if kind == "botorch-rgpe":
         import ensemble
-        return ensemble.Ensemble(search, seed, noise_sd, recipe)
-    return gaussian.NoisyEI(search, seed, noise_sd, recipe)
+        return ensemble.Ensemble(search, seed, noise_sd, chosen)
+    import gaussian
+    return gaussian.NoisyEI(search, seed, noise_sd, chosen)
 
 
 def play(name, spelt, searches, judge, objectives=None):
@@ -72,9 +81,12 @@ def play(name, spelt, searches, judge, objectives=None):
 
 def replay(args, *command):
     """JSON that a bench command of karasu prints, on one thread."""
-    out = subprocess.run(
-        [args.karasu, "bench", *command, "--runs", args.runs, "--seeds", "1", "--seed", str(args.seed)],
-        env={**os.environ, "GOMAXPROCS": "1"}, stdout=subprocess.PIPE, check=False)
+    try:
+        out = subprocess.run(
+            [args.karasu, "bench", *command, "--runs", args.runs, "--seeds", "1", "--seed", str(args.seed)],
+            env={**os.environ, "GOMAXPROCS": "1"}, stdout=subprocess.PIPE, check=False)
+    except OSError as e:
+        raise SystemExit(f"--karasu: {e}; build it with: go build -o bin/karasu ./cmd/karasu") from None
     if out.returncode != 0:
         raise SystemExit(f"{args.karasu} bench {' '.join(command)}: exit status {out.returncode}")
     return out.stdout
@@ -134,19 +146,29 @@ def write_json(path, content):
 
 
 def names(text):
+    """Names of methods, separated by commas, as are the choices of their recipes."""
     if text == "none":
         return []
     out = []
     for part in text.split(","):
-        # Choices of a recipe have commas, too.
         if "=" in part and ":" not in part and out:
             out[-1] += "," + part
         else:
             out.append(part)
     for name in out:
         if name.partition(":")[0] not in PEERS:
-            raise argparse.ArgumentTypeError(f"{name!r}, want of {', '.join(PEERS)}, or none")
+            raise argparse.ArgumentTypeError(f"{name!r}: want some of {', '.join(PEERS)}, or none")
     return out
+
+
+def separated(args, parser):
+    """Each method where its number of objectives belongs."""
+    for name in args.methods:
+        if name.startswith("botorch-nehvi"):
+            parser.error(f"--methods: {name} is for two objectives: use --fronts")
+    for name in args.fronts:
+        if not name.startswith("botorch-nehvi"):
+            parser.error(f"--fronts: {name} is for one objective: use --methods")
 
 
 def main():
@@ -157,14 +179,17 @@ def main():
     parser.add_argument("--every", type=int, default=3, metavar="K",
                         help="take each K-th search. There are 15 a workload, three repeats of five targets, so that 3 (default) "
                         "is one of each workload and target, and 1 all")
-    parser.add_argument("--methods", type=names, default=names("botorch-nei,botorch-rgpe,optuna-tpe,optuna-gp"),
+    parser.add_argument("--methods", type=names, default=names("botorch-nei,botorch-rgpe:design=none,optuna-tpe,optuna-gp"),
                         metavar="NAMES", help="one objective; none for none")
     parser.add_argument("--fronts", type=names, default=names("botorch-nehvi"), metavar="NAMES", help="two objectives; none for none")
     parser.add_argument("--json", metavar="FILE", help="also write the rows, in the form of karasu bench search --json")
     args = parser.parse_args()
     if args.every < 1:
         parser.error("--every must be 1 or more")
+    separated(args, parser)
     warnings.filterwarnings("ignore")
+    for name in args.methods + args.fronts:
+        recipe_of(name)
     if any(name.startswith("botorch") for name in args.methods + args.fronts):
         import torch
         torch.set_num_threads(1)

@@ -6,31 +6,23 @@ import numpy as np
 import optuna
 from optuna.samplers._tpe.parzen_estimator import _ParzenEstimator
 
+from recipe import choice
+
 AXES = ("total", "cores", "memory")
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What may be chosen where Optuna leaves the choice to its user."""
+    """What may be chosen where Optuna leaves the choice to its user; defaults first."""
 
-    space: str = "shape"
+    space: str = choice("shape", "grid", "index")
     """Parameters. shape: total cores, cores a node, GiB a core; grid: nodes for total cores
     (both log2, as numbers); index: one categorical parameter, the candidate."""
-    pick: str = "all"
+    pick: str = choice("all", "near")
     """all: the candidate not yet run that the sampler's own criterion is best at; near: the
     one nearest to the point that the sampler suggests."""
-    failed: str = "bound"
-    """A run without a runtime. bound: as if at the worst seen; drop: as a failed trial."""
-
-    @staticmethod
-    def parse(text):
-        """From key=value,key=value."""
-        names = [f.name for f in dataclasses.fields(Recipe)]
-        parts = [p.partition("=") for p in filter(None, text.split(","))]
-        for key, _, _ in parts:
-            if key not in names:
-                raise SystemExit(f"recipe {key!r}: want one of {', '.join(names)} and =value")
-        return Recipe(**{key: value for key, _, value in parts})
+    failed: str = choice("bound", "drop")
+    """A run without a runtime. bound: as if at the worst seen; drop: not told."""
 
 
 class Tuner:
@@ -42,7 +34,6 @@ class Tuner:
         self.search, self.recipe = search, recipe
         points = search.grid if recipe.space == "grid" else search.features
         low, high = points.min(0), points.max(0)
-        self.unit = (points - low) / np.where(high > low, high - low, 1)
         if recipe.space == "index":
             choices = optuna.distributions.CategoricalDistribution(range(len(points)))
             self.distributions, self.params = {"index": choices}, [{"index": i} for i in range(len(points))]
