@@ -40,7 +40,7 @@ func (p *Parser) Execution() (*model.Execution, error) {
 	start := p.start(notes)
 	end, estimated := p.end(start, notes)
 	id := p.id()
-	attempt := cmp.Or(p.app.Attempt, p.env.property("spark.app.attempt.id"))
+	attempt := cmp.Or(p.app.Attempt, cleanName(p.env.property("spark.app.attempt.id")))
 	e := &model.Execution{
 		Origin:    Origin(id, attempt, time.UnixMilli(start)),
 		Framework: "spark", Version: p.sparkVersion(),
@@ -68,7 +68,8 @@ func (p *Parser) Execution() (*model.Execution, error) {
 // Origin identifies an attempt of an application. Ids of local and standalone runs
 // repeat between machines, which the start tells apart.
 func Origin(id, attempt string, start time.Time) string {
-	return fmt.Sprintf("spark/%s/%s/%d", clip(id, 400), cmp.Or(clip(attempt, 80), "1"), start.UnixMilli())
+	short := func(s string, n int) string { return strings.ToValidUTF8(clip(s, n), "") }
+	return fmt.Sprintf("spark/%s/%s/%d", short(id, 400), cmp.Or(short(attempt, 80), "1"), start.UnixMilli())
 }
 
 // start returns the application's start, and otherwise the time that the driver noted

@@ -1,6 +1,7 @@
 package spark
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 
@@ -239,10 +240,9 @@ func (p *Parser) headless() bool {
 
 // id returns the application's id; where the log has none, one made of its first events.
 func (p *Parser) id() string {
-	for _, id := range []string{p.app.ID, p.env.property("spark.app.id"), p.env.property("spark.yarn.app.id")} {
-		if id != "" {
-			return id
-		}
+	id := cmp.Or(p.app.ID, cleanName(p.env.property("spark.app.id")), cleanName(p.env.property("spark.yarn.app.id")))
+	if id != "" {
+		return id
 	}
 	return fmt.Sprintf("unnamed-%x", p.identity[:8])
 }

@@ -2,6 +2,7 @@ package spark
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -224,5 +225,27 @@ func TestForms(t *testing.T) {
 	want := model.Executor{ID: "driver", Host: "localhost", Cores: 6, MemoryBytes: 3 << 30, AddedSeconds: 1, RemovedSeconds: 2}
 	if diff := cmp.Diff([]model.Executor{want}, e.Executors); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLongNames has names beyond what is kept, of characters that are cut in the middle
+// or grow when they are normalised.
+func TestLongNames(t *testing.T) {
+	for _, c := range []string{"a", "\u00e9", "\U0001d160", "\u0344", "\n", "\xff"} {
+		long := strings.Repeat(c, 3000)
+		in, err := json.Marshal(long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s synth
+		s.event(`{"Event":"SparkListenerLogStart","Spark Version":%s}`, in).
+			event(`{"Event":"SparkListenerEnvironmentUpdate","Spark Properties":{"spark.app.id":%s,"spark.app.attempt.id":%s,"spark.yarn.queue":%s,"spark.app.name":%s,"spark.databricks.workerNodeTypeId":%s},"System Properties":{"sun.java.command":%s}}`, in, in, in, in, in, in).
+			event(`{"Event":"SparkListenerExecutorAdded","Timestamp":%d,"Executor ID":%s,"Executor Info":{"Host":%s,"Total Cores":4}}`, synthStart, in, in).
+			event(`{"Event":"SparkListenerExecutorRemoved","Timestamp":%d,"Executor ID":%s,"Removed Reason":%s}`, synthStart, in, in).
+			event(`{"Event":"SparkListenerStageSubmitted","Stage Info":{"Stage ID":0,"Stage Name":%s,"Details":%s,"RDD Info":[{"RDD ID":1,"Scope":"{\"name\":\"%s\"}"}],"Submission Time":%d}}`, in, in, strings.Repeat("x", 3000), synthStart).
+			event(`{"Event":"SparkListenerApplicationStart","App Name":%s,"User":%s,"Timestamp":%d}`, in, in, synthStart)
+		if e := check(t, s.Bytes(), "long"); e == nil || e.Quality.BadLines > 0 {
+			t.Errorf("%q: %+v", c, e)
+		}
 	}
 }
