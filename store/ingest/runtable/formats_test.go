@@ -37,6 +37,39 @@ func TestReadsJSONLines(t *testing.T) {
 	}
 }
 
+// The bound is on a line, not on a file.
+func TestLargeTables(t *testing.T) {
+	const rows = 16_000
+	for name, text := range map[string]string{
+		"JSON lines": strings.Repeat(jsonRow, rows),
+		"CSV":        header + strings.Repeat("aws-ec2,spark,pagerank,nightly"+strings.Repeat(" ", 100)+",m4.xlarge,8,800\n", rows),
+	} {
+		if len(text) < 2*runtable.MaxLine {
+			t.Fatalf("%s: only %d bytes", name, len(text))
+		}
+		rep, err := collect(t, text, runtable.Options{})
+		if err != nil || rep.Err() != nil || len(rep.Runs) != rows {
+			t.Errorf("%s: %v, %d runs", name, err, len(rep.Runs))
+		}
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[tableRow](&b, parquet.PageBufferSize(64<<10))
+	all := tableRows(4000)
+	for i := range all {
+		all[i].Job = fmt.Sprintf("nightly %d %s", i, strings.Repeat("x", 200+i%100))
+	}
+	if _, err := w.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := collect(t, b.String(), runtable.Options{Mapping: mapping(t, parquetMapping)})
+	if err != nil || rep.Err() != nil || len(rep.Runs) != len(all) || rep.Runs[len(all)-1].Workload.Job != all[len(all)-1].Job {
+		t.Errorf("Parquet of %d bytes: %v, %+v", b.Len(), err, rep)
+	}
+}
+
 const jsonRow = `{"infrastructure":"aws-ec2","framework":"spark","algorithm":"pagerank","job":"nightly","machine_type":"m4.xlarge","nodes":8,"runtime_s":800}` + "\n"
 
 // A key that comes late is a column all the same.

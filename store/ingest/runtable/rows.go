@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 )
@@ -53,6 +54,7 @@ func open(r io.Reader, format string) (rows, error) {
 	case FormatCSV:
 		return openCSV(in, limited)
 	case FormatJSON:
+		limited.left = math.MaxInt // it bounds lines itself
 		return openJSON(in)
 	case FormatParquet:
 		return openParquet(r, in, limited)
