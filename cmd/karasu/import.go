@@ -27,6 +27,8 @@ type importCmd struct {
 	SparkHistory importHistoryCmd `cmd:"" name:"spark-history" help:"Import from a Spark History Server."`
 	Hadoop       importHadoopCmd  `cmd:"" help:"Import histories of Hadoop MapReduce jobs."`
 	Flink        importFlinkCmd   `cmd:"" help:"Import Flink jobs, from files or a server."`
+
+	Utilisation importUtilisationCmd `cmd:"" help:"Attach utilisation of the nodes to stored runs."`
 }
 
 type importCSVCmd struct{ importTable }

@@ -28,8 +28,13 @@ const (
 	minStep = 15 * time.Second
 )
 
-// ErrQuery says that a query does not fit.
-var ErrQuery = errors.New("unusable query")
+// Errors of asking a server.
+var (
+	// ErrQuery says that a query does not fit.
+	ErrQuery = errors.New("unusable query")
+	// ErrShort says that a run is too short for a rate.
+	ErrShort = errors.New("is too short")
+)
 
 // DefaultQueries returns queries of node_exporter's metrics, for each resource a share
 // an instance. $instances stands for the matcher of the nodes, $rate for the time over
@@ -119,7 +124,7 @@ func (p *Prometheus) Of(ctx context.Context, w Window) (Summary, error) {
 	step := max(minStep, time.Duration(math.Ceil(w.Seconds()/DefaultPoints))*time.Second)
 	rate := max(p.rate, step)
 	if w.End.Sub(w.Start) < rate {
-		return Summary{}, fmt.Errorf("the run of %.0f s is shorter than the %s over which rates are taken: ask for a shorter rate", w.Seconds(), rate)
+		return Summary{}, fmt.Errorf("the run of %.0f s %w: the %s over which rates are taken; ask for a shorter rate", w.Seconds(), ErrShort, rate)
 	}
 	u := newUsage()
 	for _, r := range Resources() {

@@ -165,7 +165,7 @@ func TestPrometheusErrors(t *testing.T) {
 	if _, err := p.Of(t.Context(), run); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Error(err)
 	}
-	if _, err := p.Of(t.Context(), window(0, 30)); err == nil || !strings.Contains(err.Error(), "shorter than the 1m0s over which rates are taken") {
+	if _, err := p.Of(t.Context(), window(0, 30)); !errors.Is(err, utilisation.ErrShort) || !strings.Contains(err.Error(), "is too short: the 1m0s over which rates are taken") {
 		t.Error(err)
 	}
 	if _, err := p.Of(t.Context(), window(9, 9)); !errors.Is(err, utilisation.ErrWindow) {
