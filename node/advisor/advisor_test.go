@@ -24,7 +24,7 @@ type fixture struct {
 	runs *private.DB
 }
 
-func newFixture(t *testing.T) fixture {
+func newFixture(t testing.TB) fixture {
 	t.Helper()
 	runs, err := private.OpenDB(t.TempDir(), private.Options{})
 	if err != nil {

@@ -62,7 +62,7 @@ func grep(change func(*karasuv1.PredictionTarget)) *karasuv1.PredictionTarget {
 	return t
 }
 
-func (f fixture) add(t *testing.T, runs []model.Run) {
+func (f fixture) add(t testing.TB, runs []model.Run) {
 	t.Helper()
 	if _, _, err := f.runs.AddRuns(t.Context(), runs); err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func (m sharedModels) For(model.Topic, peer.ID) (usable, skipped []commons.Runti
 }
 
 // shared is what somebody makes of runs and shares.
-func shared(t *testing.T, author string, runs []model.Run) commons.RuntimeModel {
+func shared(t testing.TB, author string, runs []model.Run) commons.RuntimeModel {
 	t.Helper()
 	machines := catalog.Builtin()
 	histories, _ := predict.Histories(runs, func(infrastructure, name string) (model.Resources, bool) {

@@ -62,9 +62,9 @@ func BenchmarkConditionDefault(b *testing.B) {
 }
 func BenchmarkConditionBellamy(b *testing.B) { benchmarkCondition(b, bellamy.Learner{}) }
 
-func BenchmarkPredictDefault(b *testing.B) {
+func benchmarkPredict(b *testing.B, l predict.Learner) {
 	t := benchmarkTable(b)
-	g, err := structured.New("default", structured.Options{FixedParams: true}).Fit(context.Background(), t.without(0))
+	g, err := l.Fit(context.Background(), t.without(0))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -81,3 +81,8 @@ func BenchmarkPredictDefault(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/prediction")
 }
+
+func BenchmarkPredictDefault(b *testing.B) {
+	benchmarkPredict(b, structured.New("default", structured.Options{FixedParams: true}))
+}
+func BenchmarkPredictBellamy(b *testing.B) { benchmarkPredict(b, bellamy.Learner{}) }
