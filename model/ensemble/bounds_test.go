@@ -14,7 +14,7 @@ func integrated(cov [4]float64, bounds, noiseVar [2]float64) (log float64, mean,
 	l11 := math.Sqrt(cov[0])
 	l21 := cov[2] / l11
 	l22 := math.Sqrt(max(cov[3]-l21*l21, 1e-12))
-	const reach, step = 9., .03
+	const reach, step = 9., .05
 	var total float64
 	var first, second [2]float64
 	top := math.Inf(-1)
