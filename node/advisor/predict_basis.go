@@ -61,6 +61,11 @@ func (o *outlook) basis(organisation string) *karasuv1.PredictionBasis {
 
 func (t *tally) mean(sum float64) float64 { return sum / float64(max(t.predictions, 1)) }
 
+// anyPeer says whether some peer's model has a say.
+func (t *tally) anyPeer() bool {
+	return slices.ContainsFunc(t.peers, func(share float64) bool { return share > 0 })
+}
+
 // summary is the basis in one sentence.
 func summary(b *karasuv1.PredictionBasis) string {
 	var parts []string
@@ -89,8 +94,9 @@ func (o *outlook) notes() []string {
 	if o.workload.InputBytes == 0 {
 		out = append(out, "the input size is not given: the mean of the known ones is assumed")
 	}
-	known := map[string]bool{}
+	known, here := map[string]bool{}, o.tally.anyPeer()
 	for _, h := range o.own.histories {
+		here = here || h.Context.Environment == o.workload.Infrastructure
 		for _, a := range h.Context.Arguments {
 			known[a.Name] = true
 		}
@@ -101,6 +107,9 @@ func (o *outlook) notes() []string {
 				known[a.Name] = true
 			}
 		}
+	}
+	if !here {
+		out = append(out, "none of your runs is on "+o.workload.Infrastructure+", so that levels there are hardly more than guessed")
 	}
 	var names []string
 	for name := range known {

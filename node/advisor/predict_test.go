@@ -171,6 +171,17 @@ func TestPredictBadInput(t *testing.T) {
 	}
 }
 
+func TestPredictElsewhere(t *testing.T) {
+	f := newFixture(t)
+	f.add(t, grepRuns("nightly", 10, 20))
+	res, err := f.Predict(t.Context(), &karasuv1.PredictRequest{
+		Target: grep(func(m *karasuv1.PredictionTarget) { m.Infrastructure = "gcp" }), MachineType: "n2-standard-4", Nodes: 4,
+	})
+	if err != nil || !strings.Contains(strings.Join(res.GetBasis().GetNotes(), "; "), "none of your runs is on gcp") {
+		t.Errorf("%v, %v", res.GetBasis().GetNotes(), err)
+	}
+}
+
 func TestSweep(t *testing.T) {
 	f := newFixture(t)
 	f.add(t, grepRuns("nightly", 10, 20, 40))

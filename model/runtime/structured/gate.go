@@ -29,6 +29,8 @@ const (
 	// others by anything else.
 	intervalScale   = .5
 	intervalFreedom = 3.1
+	// noisePriorRepeats is the weight of the usual noise against that of repeats.
+	noisePriorRepeats = 3.
 )
 
 // Condition implements [predict.Target].
@@ -37,7 +39,7 @@ func (t *target) Condition(runs []predict.Observation) (predict.Predictor, error
 		return nil, err
 	}
 	s := predict.Summarise(runs)
-	p := &predictor{runs: float64(len(s))}
+	p := &predictor{runs: float64(len(s)), excess: excessNoise(runs, s)}
 	var err error
 	if p.transfer, err = t.condition(s); err != nil {
 		return nil, err
@@ -104,6 +106,26 @@ type predictor struct {
 	share float64
 	// runs is the number of scale-outs that were run.
 	runs float64
+	// excess is the variance of a run beyond that of the models.
+	excess float64
+}
+
+// excessNoise is what the repeats of a context vary by beyond the usual noise of a run,
+// as a variance: medians, which is what the models see, do not show it. The usual noise
+// counts as [noisePriorRepeats] repeats.
+func excessNoise(runs []predict.Observation, s []predict.Summary) float64 {
+	middle := make(map[int]float64, len(s))
+	for _, m := range s {
+		middle[m.ScaleOut] = math.Log(m.MedianSeconds)
+	}
+	usual := defaults[noiseRun] * defaults[noiseRun]
+	sum := noisePriorRepeats * usual
+	for _, r := range runs {
+		d := math.Log(r.RuntimeSeconds) - middle[r.ScaleOut]
+		sum += d * d
+	}
+	// Of k repeats k-1 tell about their spread.
+	return max(sum/(noisePriorRepeats+float64(len(runs)-len(s)))-usual, 0)
 }
 
 // studentScale is the square of what a standard deviation is multiplied by after n
@@ -129,5 +151,8 @@ func (p *predictor) Predict(scaleOut int) (predict.Distribution, error) {
 		factor += p.share * (studentScale(n, p.family.surprise()) - factor)
 		freedom += p.share * (n - p.runs)
 	}
-	return predict.NewDistribution(mean, math.Sqrt(factor*variance), freedom)
+	// The factor is of what a process expects; repeats were measured. Between (f-2)/f,
+	// which keeps the variance, and 1, the 80% interval is kept.
+	scale2 := factor*variance + p.excess*(freedom-1)/freedom
+	return predict.NewDistribution(mean, math.Sqrt(scale2), freedom)
 }

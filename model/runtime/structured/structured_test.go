@@ -292,3 +292,40 @@ func TestIntervalsFollowTheRuns(t *testing.T) {
 		}
 	}
 }
+
+// Repeats that differ are told from repeats that do not, although their medians are
+// equal.
+func TestIntervalsHoldTheRepeats(t *testing.T) {
+	all := madeUp(12)
+	g, err := New("x", Options{}).Fit(context.Background(), all[:11])
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := all[11]
+	for _, spread := range []float64{.01, .5} {
+		var runs []predict.Observation
+		for _, e := range []float64{-1, -.6, -.3, 0, 0, .3, .6, 1} {
+			r := h.Runs[0]
+			r.RuntimeSeconds *= math.Exp(spread * e)
+			runs = append(runs, r)
+		}
+		p, err := g.Condition(h.Context, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := p.Predict(h.Runs[0].ScaleOut)
+		if err != nil {
+			t.Fatal(err)
+		}
+		low, high := d.Interval(.8)
+		in := 0
+		for _, r := range runs {
+			if low <= r.RuntimeSeconds && r.RuntimeSeconds <= high {
+				in++
+			}
+		}
+		if in < 6 || high/low > math.Exp(3*spread+.2) {
+			t.Errorf("spread %g: %d of 8 runs from %.0f to %.0f s", spread, in, low, high)
+		}
+	}
+}
