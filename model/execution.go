@@ -287,7 +287,9 @@ func (x Executor) validate(runtime float64) error {
 	if x.Cores < 0 || x.Cores > maxVCPUs {
 		return invalid("cores", "must be between 0 and %d: %d", maxVCPUs, x.Cores)
 	}
-	if !(0 <= x.AddedSeconds && x.AddedSeconds <= x.RemovedSeconds && x.RemovedSeconds <= runtime) {
+	// 3 + 0.619 is less than 3.619 in floating point.
+	const slack = 1e-6
+	if !(0 <= x.AddedSeconds && x.AddedSeconds <= x.RemovedSeconds && x.RemovedSeconds <= runtime+slack) {
 		return invalid("time", "must run forward within the execution's %g s: from %g s to %g s", runtime, x.AddedSeconds, x.RemovedSeconds)
 	}
 	return validateAmounts(amount{"memory", x.MemoryBytes})

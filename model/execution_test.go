@@ -17,6 +17,7 @@ func TestExecutionValidate(t *testing.T) {
 		{"whole", "", func(*Execution) {}},
 		{"no stages", "", func(e *Execution) { e.Graph = nil }},
 		{"still running", "", func(e *Execution) { e.Outcome = 0 }},
+		{"rounded end", "", func(e *Execution) { e.End = start.Add(3619 * time.Millisecond); e.Executors[0].RemovedSeconds = 3.619 }},
 		{"no origin", "origin is missing", func(e *Execution) { e.Origin = "" }},
 		{"framework", "framework may hold only", func(e *Execution) { e.Framework = "Apache Spark" }},
 		{"control character", "user holds a control character", func(e *Execution) { e.User = "a\x00" }},

@@ -47,7 +47,7 @@ type Options struct {
 	Find func(ctx context.Context) iter.Seq2[Item, error]
 	// Store takes what was read. It is called for one item at a time.
 	Store func(ctx context.Context, item Item, e model.Execution) error
-	// Seen says whether an item was stored or refused as it is, Done notes that.
+	// Seen says whether an item was stored as it is, Done notes that.
 	Seen func(ctx context.Context, item Item) (bool, error)
 	Done func(ctx context.Context, item Item) error
 	// Unreadable is told of an item that is no record; nil is nobody.
@@ -223,6 +223,8 @@ func (w *Watcher) take(ctx context.Context, item Item, s *state, quiet bool) boo
 		if w.o.Unreadable != nil {
 			w.o.Unreadable(item, err)
 		}
+		s.done = true // until it changes, or a later version looks at it
+		return true
 	case err != nil:
 		if w.o.Unreadable != nil && ctx.Err() == nil && !errors.Is(err, fs.ErrNotExist) {
 			w.o.Unreadable(item, err)

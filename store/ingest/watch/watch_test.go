@@ -152,7 +152,7 @@ func TestEachOnceWhenItIsComplete(t *testing.T) {
 	// Another process knows what this one stored.
 	w = f.watcher()
 	f.look(t, w, 10*time.Minute)
-	f.want(t, "after a restart", nil, nil)
+	f.want(t, "after a restart", nil, []string{"d"})
 	f.put("e", "app e now whole end")
 	f.put("f.inprogress", "app f killed")
 	f.look(t, w, 5*time.Second)
