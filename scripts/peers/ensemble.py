@@ -45,17 +45,25 @@ class Ensemble(NoisyEI):
         y = y + self.rate(x) if self.recipe.outcome == "cost" else y
         processes, means, sds = (list(v) for v in zip(*self.supports))
         if len(y) < 2:
-            # Nothing to rank: all alike, at the supports' level or through the only run.
             weights = torch.ones(len(processes)).double() / len(processes)
-            out = Weighted(processes, means, sds, weights)
-            if len(y):
-                out.shift = y[0] - out.posterior(x).mean[0, 0].detach()
-            return out
+            return self.levelled(Weighted(processes, means, sds, weights), x, y)
         own = fit(x, y, self.recipe, self.noise_sd)
         weights = self.weights(processes, own, x, y)
         if self.recipe.level == "target":
             means, sds = [y.mean()] * len(means), [y.std().clamp(min=1e-3)] * len(sds)
         return Weighted([*processes, own], [*means, 0.0], [*sds, 1.0], weights)
+
+    def levelled(self, out, x, y):
+        """The supports alone, where there is nothing to rank: through the only run; before
+        it around the target, as targets are near what jobs take, or at their own level."""
+        with torch.no_grad():
+            if len(y):
+                out.shift = y[0] - out.posterior(x).mean[0, 0]
+            elif self.recipe.level == "target":
+                runtime = out.posterior(self.x).mean[:, 0]
+                runtime = runtime - self.cost if self.recipe.outcome == "cost" else runtime
+                out.shift = self.search.log_target - runtime.mean()
+        return out
 
     def weights(self, processes, own, x, y):
         """Share of samples in which each process, the target's last, misranks fewest pairs."""

@@ -52,8 +52,8 @@ class Recipe:
     """While no run is valid. feasibility: the most likely one to be; nei: as else;
     worst: expected improvement on the dearest candidate at the target."""
     level: str = choice("target", "own")
-    """Of supports in an ensemble. target: mean and deviation of the target's own runs;
-    own: those of each support."""
+    """Of supports in an ensemble. target: mean and deviation of the target's own runs, its
+    target before the first; own: those of each support."""
     dilution: str = choice("keep", "drop")
     """Supports that rank worse than the target's own process nearly always. keep: as
     weighted; drop: without weight."""
