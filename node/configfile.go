@@ -74,6 +74,17 @@ organisation = %q
 # pattern = "aws-ec2/spark/*"
 # policy = "off"
 
+# [[watch]]                  # a folder whose logs are imported as they come
+# kind = "spark"
+# path = "/var/log/spark"
+#
+# [[workload]]               # which workload an application is; the first that matches
+# name = '^nightly-(\w+)'    # also user, queue, main_class, query_signature
+# infrastructure = "aws-emr"
+# algorithm = "etl"          # public
+# job = "nightly-${1}"       # private
+# machine_type = "m5.xlarge"
+
 [catalog]
 # file = "machines.toml"     # overrides and extends the built-in machine types
 
