@@ -3,7 +3,6 @@ package runtable
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +30,7 @@ type parquetRows struct {
 	groups  []parquet.RowGroup
 	group   int
 	left    int64 // rows of the group that are not yet read
-	cursors []*cursor
+	columns []*pages
 	record  []string
 	row     int
 }
@@ -139,12 +138,9 @@ func (p *parquetRows) read() error {
 		}
 		p.group++
 	}
-	for _, c := range p.cursors {
-		v, err := c.next()
-		if err != nil {
-			return damaged(fmt.Errorf("column %s, row %d: %w", clip(p.names[c.column]), p.row+1, err))
-		}
-		if p.record[c.column], err = valueText(v, p.leaves[c.column]); err != nil {
+	for _, c := range p.columns {
+		var err error
+		if p.record[c.column], err = c.next(); err != nil {
 			return damaged(fmt.Errorf("column %s, row %d: %w", clip(p.names[c.column]), p.row+1, err))
 		}
 	}
@@ -154,66 +150,23 @@ func (p *parquetRows) read() error {
 }
 
 func (p *parquetRows) openGroup(g parquet.RowGroup) error {
-	for _, c := range p.cursors {
-		c.close()
-	}
-	p.cursors = p.cursors[:0]
+	p.columns = p.columns[:0]
 	p.left = g.NumRows()
 	if p.left < 0 || p.left > MaxRows || p.row+int(p.left) > MaxRows {
 		return fmt.Errorf("%w: more than %d rows; split the file", ErrTooLarge, MaxRows)
 	}
-	chunks := g.ColumnChunks()
 	for i, want := range p.wanted {
-		index := p.leaves[i].Index()
 		if !want {
 			continue
 		}
-		if index < 0 || index >= len(chunks) {
-			return damaged(fmt.Errorf("column %s is not in every part of the file", clip(p.names[i])))
+		c, err := openPages(p.source, p.file, p.group, i, p.leaves[i], p.left)
+		if err != nil {
+			return damaged(fmt.Errorf("column %s: %w", clip(p.names[i]), err))
 		}
-		if err := checkPages(p.source, p.file, p.group, p.leaves[i], p.left); err != nil {
-			return fmt.Errorf("column %s: %w", clip(p.names[i]), err)
-		}
-		p.cursors = append(p.cursors, &cursor{column: i, pages: chunks[index].Pages()})
+		p.columns = append(p.columns, c)
 	}
 	return nil
 }
-
-// cursor walks the values of one column in one row group. A flat column has one
-// value a row.
-type cursor struct {
-	column int
-	pages  parquet.Pages
-	values parquet.ValueReader
-	buffer [64]parquet.Value
-	n, i   int
-}
-
-func (c *cursor) next() (parquet.Value, error) {
-	for c.i == c.n {
-		if c.values == nil {
-			page, err := c.pages.ReadPage()
-			if err != nil {
-				if errors.Is(err, io.EOF) {
-					err = io.ErrUnexpectedEOF
-				}
-				return parquet.Value{}, err
-			}
-			c.values = page.Values()
-		}
-		n, err := c.values.ReadValues(c.buffer[:])
-		c.n, c.i = n, 0
-		if errors.Is(err, io.EOF) || n == 0 && err == nil {
-			c.values = nil
-		} else if err != nil {
-			return parquet.Value{}, err
-		}
-	}
-	c.i++
-	return c.buffer[c.i-1], nil
-}
-
-func (c *cursor) close() { _ = c.pages.Close() } // it was only read
 
 // guarded calls f and turns a panic of the Parquet library, which a damaged file may
 // cause, into an error.
@@ -227,6 +180,9 @@ func guarded(f func() error) (err error) {
 }
 
 func damaged(err error) error {
-	text := strings.Join(strings.Fields(clip(err.Error())), " ")
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > maxHeaderText {
+		text = strings.ToValidUTF8(text[:maxHeaderText], "") + "..."
+	}
 	return fmt.Errorf("%w: the Parquet file is damaged or of an unknown kind (%s); write it again", ErrHeader, text)
 }

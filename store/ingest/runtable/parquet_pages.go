@@ -13,9 +13,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// The Parquet library trusts lengths in a file and allocates what they claim. So
-// every page is looked at before it is decoded: a few damaged bytes must not claim
-// gigabytes.
+// The Parquet library reads the footer and the headers of pages. Values are decoded
+// here: the library allocates what lengths in a page claim, which a few damaged bytes
+// can make gigabytes, and reads runs of truth values wrongly (v0.32).
 
 // Bounds of a Parquet file.
 const (
@@ -24,6 +24,8 @@ const (
 	// write one of up to 100 MB a column and row group.
 	maxPage = 128 << 20
 )
+
+var errMoreValues = errors.New("a page claims or holds more values than it can have")
 
 // checkFooter checks what says how long the footer is.
 func checkFooter(r io.ReaderAt, size int64) error {
@@ -44,185 +46,191 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// checkPages checks all pages of a flat column in a row group with that many rows.
-func checkPages(r io.ReaderAt, f *parquet.File, group int, leaf *parquet.Column, rows int64) error {
+// pages walks the values of one column in one row group. A flat column has one value
+// a row.
+type pages struct {
+	column  int
+	leaf    *parquet.Column
+	kind    kind
+	codec   format.CompressionCodec
+	in      *bufio.Reader
+	decoder *thrift.Decoder
+	dict    []string
+	values  []string // of the current page, not yet returned
+	left    int64    // values of pages not yet read
+}
+
+// openPages opens a column of a row group with that many rows.
+func openPages(r io.ReaderAt, f *parquet.File, group, column int, leaf *parquet.Column, rows int64) (*pages, error) {
 	groups := f.Metadata().RowGroups
-	if group >= len(groups) || leaf.Index() >= len(groups[group].Columns) {
-		return damaged(errors.New("it has no such part"))
+	if group >= len(groups) || leaf.Index() < 0 || leaf.Index() >= len(groups[group].Columns) {
+		return nil, errors.New("it is not in every part of the file")
 	}
 	m := groups[group].Columns[leaf.Index()].MetaData
 	start := m.DataPageOffset
-	if m.DictionaryPageOffset != 0 {
-		start = m.DictionaryPageOffset
+	if m.DictionaryPageOffset > 0 {
+		start = min(start, m.DictionaryPageOffset)
 	}
 	if start < 0 || m.TotalCompressedSize < 0 || start > f.Size() || m.TotalCompressedSize > f.Size()-start || m.NumValues != rows {
-		return damaged(errors.New("a column lies outside of it or has not one value a row"))
+		return nil, errors.New("it lies outside of the file, or has not one value a row")
 	}
-	in := bufio.NewReader(io.NewSectionReader(r, start, m.TotalCompressedSize))
+	p := &pages{column: column, leaf: leaf, codec: m.Codec, left: rows, kind: kindOf(leaf)}
+	p.in = bufio.NewReader(io.NewSectionReader(r, start, m.TotalCompressedSize))
 	var protocol thrift.CompactProtocol
-	decoder := thrift.NewDecoder(protocol.NewReader(in))
-	for values := int64(0); values < rows; {
-		var h format.PageHeader
-		if err := decoder.Decode(&h); err != nil {
-			return damaged(fmt.Errorf("header of a page: %w", err))
-		}
-		if h.CompressedPageSize < 0 || h.CompressedPageSize > maxPage || h.UncompressedPageSize < 0 || h.UncompressedPageSize > maxPage {
-			return fmt.Errorf("%w: a page of %d bytes, at most %d; write smaller pages", ErrTooLarge, h.UncompressedPageSize, maxPage)
-		}
-		data, err := readPage(in, int(h.CompressedPageSize))
-		if err != nil {
-			return damaged(fmt.Errorf("a page: %w", err))
-		}
-		n, err := checkPage(&h, data, m.Codec, leaf)
-		if err != nil {
-			return damaged(err)
-		}
-		values += n
-	}
-	return nil
+	p.decoder = thrift.NewDecoder(protocol.NewReader(p.in))
+	return p, nil
 }
 
-// readPage allocates only as much as there is.
-func readPage(in io.Reader, n int) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(in, int64(n)))
-	if err == nil && len(b) < n {
+// next returns the text of the next value; empty is null.
+func (p *pages) next() (string, error) {
+	for len(p.values) == 0 {
+		if p.left == 0 {
+			return "", io.ErrUnexpectedEOF
+		}
+		if err := p.page(); err != nil {
+			return "", err
+		}
+	}
+	v := p.values[0]
+	p.values = p.values[1:]
+	return v, nil
+}
+
+// page reads the next page.
+func (p *pages) page() error {
+	var h format.PageHeader
+	if err := p.decoder.Decode(&h); err != nil {
+		return fmt.Errorf("header of a page: %w", err)
+	}
+	if h.CompressedPageSize < 0 || h.CompressedPageSize > maxPage || h.UncompressedPageSize < 0 || h.UncompressedPageSize > maxPage {
+		return fmt.Errorf("a page of %d bytes, at most %d can be read", h.UncompressedPageSize, maxPage)
+	}
+	data, err := io.ReadAll(io.LimitReader(p.in, int64(h.CompressedPageSize)))
+	if err == nil && len(data) < int(h.CompressedPageSize) {
 		err = io.ErrUnexpectedEOF
 	}
-	return b, err
-}
-
-// checkPage checks a page and returns how many values it has.
-func checkPage(h *format.PageHeader, data []byte, codec format.CompressionCodec, leaf *parquet.Column) (int64, error) {
+	if err != nil {
+		return fmt.Errorf("a page: %w", err)
+	}
 	size := int(h.UncompressedPageSize)
 	switch {
 	case h.DictionaryPageHeader.Valid:
-		data, err := decompress(codec, data, size)
-		if err != nil {
-			return 0, err
+		if data, err = decompress(p.codec, data, size); err != nil {
+			return err
 		}
-		// A value takes a byte at least, but eight truth values share one.
-		if n := int64(h.DictionaryPageHeader.V.NumValues); n < 0 || n > 8*int64(len(data)) {
-			return 0, errors.New("a dictionary claims more values than it has")
+		n := int(h.DictionaryPageHeader.V.NumValues)
+		if n < 0 || n > len(data) {
+			return errMoreValues
 		}
-		return 0, nil
+		p.dict, err = p.kind.plain(data, n)
+		return err
 	case h.DataPageHeader.Valid:
-		v := h.DataPageHeader.V
-		n := int64(v.NumValues)
-		data, err := decompress(codec, data, size)
-		if err != nil {
-			return 0, err
-		}
-		if n < 0 || n > MaxRows {
-			return 0, errors.New("a page claims too many values")
-		}
-		if leaf.MaxDefinitionLevel() > 0 {
-			if data, err = cutLevels(data, v.DefinitionLevelEncoding, n, leaf); err != nil {
-				return 0, err
-			}
-		}
-		return n, checkValues(data, v.Encoding, n, leaf)
+		return p.dataV1(h.DataPageHeader.V, data, size)
 	case h.DataPageHeaderV2.Valid:
-		v := h.DataPageHeaderV2.V
-		n, repetition, definition := int64(v.NumValues), int(v.RepetitionLevelsByteLength), int(v.DefinitionLevelsByteLength)
-		if n < 0 || n > MaxRows || v.NumNulls < 0 || int64(v.NumNulls) > n || repetition < 0 || definition < 0 || repetition > len(data) || definition > len(data)-repetition {
-			return 0, errors.New("a page claims too many values")
-		}
-		levels, data := data[repetition:repetition+definition], data[repetition+definition:]
-		if err := checkRuns(levels, levelWidth(leaf), n); err != nil {
-			return 0, err
-		}
-		if !v.IsCompressed.Valid || v.IsCompressed.V {
-			var err error
-			if data, err = decompress(codec, data, size); err != nil {
-				return 0, err
-			}
-		}
-		return n, checkValues(data, v.Encoding, n, leaf)
+		return p.dataV2(h.DataPageHeaderV2.V, data, size)
 	}
-	return 0, nil // pages of indexes are skipped
+	return nil // a page of an index
 }
 
-func levelWidth(leaf *parquet.Column) int { return bits.Len(uint(leaf.MaxDefinitionLevel())) }
-
-// cutLevels checks the levels before the values of a page and cuts them off.
-func cutLevels(data []byte, encoding format.Encoding, n int64, leaf *parquet.Column) ([]byte, error) {
-	if encoding != format.RLE {
-		return nil, fmt.Errorf("levels in the encoding %s", encoding)
+func (p *pages) dataV1(h format.DataPageHeader, data []byte, size int) error {
+	n := int64(h.NumValues)
+	if n < 0 || n > p.left {
+		return errMoreValues
 	}
+	data, err := decompress(p.codec, data, size)
+	if err != nil {
+		return err
+	}
+	var levels []byte
+	if p.leaf.MaxDefinitionLevel() > 0 {
+		if h.DefinitionLevelEncoding != format.RLE {
+			return fmt.Errorf("levels in the encoding %s", h.DefinitionLevelEncoding)
+		}
+		if levels, data, err = prefixed(data); err != nil {
+			return err
+		}
+	}
+	return p.decode(levels, data, h.Encoding, int(n))
+}
+
+func (p *pages) dataV2(h format.DataPageHeaderV2, data []byte, size int) error {
+	n, repetition, definition := int64(h.NumValues), int(h.RepetitionLevelsByteLength), int(h.DefinitionLevelsByteLength)
+	if n < 0 || n > p.left || repetition < 0 || definition < 0 || repetition > len(data) || definition > len(data)-repetition {
+		return errMoreValues
+	}
+	levels, data := data[repetition:repetition+definition], data[repetition+definition:]
+	if !h.IsCompressed.Valid || h.IsCompressed.V {
+		var err error
+		if data, err = decompress(p.codec, data, size); err != nil {
+			return err
+		}
+	}
+	return p.decode(levels, data, h.Encoding, int(n))
+}
+
+// prefixed cuts off a part that begins with its length.
+func prefixed(data []byte) (part, rest []byte, err error) {
 	if len(data) < 4 {
-		return nil, io.ErrUnexpectedEOF
+		return nil, nil, io.ErrUnexpectedEOF
 	}
-	length := int64(binary.LittleEndian.Uint32(data))
-	if length > int64(len(data)-4) {
-		return nil, io.ErrUnexpectedEOF
+	n := int64(binary.LittleEndian.Uint32(data))
+	if n > int64(len(data)-4) {
+		return nil, nil, io.ErrUnexpectedEOF
 	}
-	return data[4+length:], checkRuns(data[4:4+length], levelWidth(leaf), n)
+	return data[4 : 4+n], data[4+n:], nil
 }
 
-// checkValues checks how many values an encoding claims to hold.
-func checkValues(data []byte, encoding format.Encoding, n int64, leaf *parquet.Column) error {
-	switch encoding {
-	case format.Plain, format.ByteStreamSplit:
-		return nil // a value takes its size
-	case format.RLEDictionary, format.PlainDictionary: //nolint:staticcheck // old files have it
-		if len(data) == 0 {
+// decode reads the n values of a page, those that are not null in an encoding.
+func (p *pages) decode(levels, data []byte, encoding format.Encoding, n int) error {
+	p.left -= int64(n)
+	p.values = make([]string, n)
+	full := uint32(p.leaf.MaxDefinitionLevel())
+	if full == 0 {
+		return p.decodeInto(p.values, data, encoding)
+	}
+	defined, err := decodeRuns(levels, bits.Len32(full), n)
+	if err != nil {
+		return err
+	}
+	there := 0
+	for _, d := range defined {
+		if d == full {
+			there++
+		}
+	}
+	values := make([]string, there)
+	if err := p.decodeInto(values, data, encoding); err != nil {
+		return err
+	}
+	for i, d := range defined {
+		if d == full {
+			p.values[i], values = values[0], values[1:]
+		}
+	}
+	return nil
+}
+
+func (p *pages) decodeInto(values []string, data []byte, encoding format.Encoding) error {
+	if encoding == format.RLEDictionary || encoding == format.PlainDictionary { //nolint:staticcheck // old files have it
+		if len(values) == 0 {
 			return nil
 		}
-		if data[0] > 32 {
-			return errors.New("an index is wider than 32 bits")
-		}
-		return checkRuns(data[1:], int(data[0]), n)
-	case format.RLE:
-		if leaf.Type().Kind() != parquet.Boolean || len(data) < 4 {
-			return errors.New("runs of what are no truth values")
-		}
-		return checkRuns(data[4:], 1, n)
-	case format.DeltaBinaryPacked, format.DeltaLengthByteArray:
-		return checkDelta(data, n)
-	}
-	// Among them DELTA_BYTE_ARRAY, where each value may repeat all of the last.
-	return fmt.Errorf("values in the encoding %s", encoding)
-}
-
-// checkRuns walks a hybrid of runs and bit-packed groups (Parquet's RLE encoding).
-func checkRuns(data []byte, width int, n int64) error {
-	total := uint64(0)
-	for len(data) > 0 {
-		head, k := binary.Uvarint(data)
-		if k <= 0 {
+		if len(data) == 0 || data[0] > 32 {
 			return io.ErrUnexpectedEOF
 		}
-		data = data[k:]
-		count, size := head>>1, uint64((width+7)/8)
-		if head&1 != 0 { // groups of eight
-			if count > uint64(n)/8+1 {
-				return errors.New("a page holds more values than it claims")
+		indices, err := decodeRuns(data[1:], int(data[0]), len(values))
+		if err != nil {
+			return err
+		}
+		for i, index := range indices {
+			if int64(index) >= int64(len(p.dict)) {
+				return errors.New("a value is not in the dictionary")
 			}
-			count, size = count*8, count*uint64(width)
+			values[i] = p.dict[index]
 		}
-		if total += count; count > uint64(n)+8 || total > uint64(n)+8 {
-			return errors.New("a page holds more values than it claims")
-		}
-		if size > uint64(len(data)) {
-			return io.ErrUnexpectedEOF
-		}
-		data = data[size:]
+		return nil
 	}
-	return nil
-}
-
-// checkDelta checks the head of a delta encoding: block size, blocks in it, values.
-func checkDelta(data []byte, n int64) error {
-	var head [3]uint64
-	for i := range head {
-		v, k := binary.Uvarint(data)
-		if k <= 0 {
-			return io.ErrUnexpectedEOF
-		}
-		head[i], data = v, data[k:]
-	}
-	if head[0] > 1<<16 || head[1] == 0 || head[1] > 1<<10 || head[2] > uint64(n) {
-		return errors.New("a page holds more values than it claims")
-	}
-	return nil
+	got, err := p.kind.decode(data, encoding, len(values))
+	copy(values, got)
+	return err
 }

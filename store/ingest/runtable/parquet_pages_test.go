@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -18,43 +19,51 @@ func varints(values ...uint64) []byte {
 	return b
 }
 
-// A few bytes that claim gigabytes are found out before anything is decoded.
+// A few bytes that claim gigabytes are found out before anything is allocated for them.
 func TestRunsClaimNoMoreThanThePage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		data  []byte
 		width int
-		n     int64
-		ok    bool
+		want  []uint32 // nil is an error
 	}{
-		{"a run", append(varints(100<<1), 1), 1, 100, true},
-		{"two runs", append(append(varints(60<<1), 1), append(varints(40<<1), 0)...), 1, 100, true},
-		{"groups of eight, the last not full", append(varints(13<<1|1), make([]byte, 13)...), 1, 100, true},
-		{"two billion values", append(varints(1<<31<<1), 1), 1, 100, false},
-		{"many runs", bytes.Repeat(append(varints(100<<1), 1), 50), 1, 100, false},
-		{"a billion groups", varints(1<<30<<1 | 1), 0, 100, false},
-		{"groups that are not there", varints(12<<1|1, 1), 8, 100, false},
-		{"a value that is not there", varints(100 << 1), 9, 100, false},
-		{"a number without end", bytes.Repeat([]byte{0xff}, 20), 1, 100, false},
-		{"runs of nothing", varints(0, 0, 0), 0, 100, true},
+		{"a run", append(varints(3<<1), 1), 1, []uint32{1, 1, 1}},
+		{"two runs", append(append(varints(2<<1), 5), append(varints(1<<1), 7)...), 3, []uint32{5, 5, 7}},
+		{"a group of eight, not full", append(varints(1<<1|1), 0b101), 1, []uint32{1, 0, 1}},
+		{"a group of odd width", append(varints(1<<1|1), 0b10_001_000, 0b0000_0011, 0), 3, []uint32{0, 1, 6}},
+		{"a wide run", append(varints(3<<1), 1, 2, 3), 20, []uint32{0x30201, 0x30201, 0x30201}},
+		{"no width", nil, 0, []uint32{0, 0, 0}},
+		{"two billion values", append(varints(1<<31<<1), 1), 1, nil},
+		{"too many runs", append(append(varints(2<<1), 1), append(varints(2<<1), 1)...), 1, nil},
+		{"a billion groups", varints(1<<30<<1 | 1), 1, nil},
+		{"a group that is not there", varints(1<<1|1, 1), 8, nil},
+		{"a value that is not there", varints(3 << 1), 9, nil},
+		{"too few", append(varints(2<<1), 1), 1, nil},
+		{"a number without end", bytes.Repeat([]byte{0xff}, 20), 1, nil},
+		{"runs of nothing", varints(0, 0, 0), 1, nil},
 	} {
-		if err := checkRuns(c.data, c.width, c.n); (err == nil) != c.ok {
-			t.Errorf("%s: %v", c.name, err)
+		got, err := decodeRuns(c.data, c.width, 3)
+		if !slices.Equal(got, c.want) || (err == nil) != (c.want != nil) {
+			t.Errorf("%s: %v, %v", c.name, got, err)
 		}
 	}
-	for _, c := range []struct {
-		name string
-		data []byte
-		ok   bool
-	}{
-		{"a hundred", varints(128, 4, 100, 2), true},
-		{"a billion", varints(128, 4, 1<<30, 2), false},
-		{"a huge block", varints(1<<40, 4, 100, 2), false},
-		{"no blocks in a block", varints(128, 0, 100, 2), false},
-		{"cut", varints(128, 4), false},
+	// 7, 5, 3, 1, 2, 3, 4, 5 is the specification's example: -2 at least, then 0 and 3.
+	example := append(append(varints(8, 1, 8, 14, 3), 2), 0b11_00_00_00, 0b00_11_11_11)
+	got, rest, err := decodeDelta(append(example, 'x'), 8)
+	if err != nil || !slices.Equal(got, []int64{7, 5, 3, 1, 2, 3, 4, 5}) || string(rest) != "x" {
+		t.Error(got, rest, err)
+	}
+	for i := range example {
+		if _, _, err := decodeDelta(example[:i], 8); err == nil {
+			t.Errorf("cut at %d is whole", i)
+		}
+	}
+	for name, data := range map[string][]byte{
+		"another number of values": varints(128, 4, 9, 2), "a billion": varints(128, 4, 1<<30, 2), "a huge block": varints(1<<40, 4, 8, 2),
+		"no blocks in a block": varints(128, 0, 8, 2), "no block": varints(0, 0, 8, 2), "too wide": append(varints(8, 1, 8, 14, 3), 65),
 	} {
-		if err := checkDelta(c.data, 100); (err == nil) != c.ok {
-			t.Errorf("delta of %s: %v", c.name, err)
+		if _, _, err := decodeDelta(data, 8); err == nil {
+			t.Errorf("delta of %s is read", name)
 		}
 	}
 }

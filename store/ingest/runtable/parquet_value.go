@@ -1,8 +1,10 @@
 package runtable
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -13,52 +15,78 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// valueText returns a value as the documented columns take it; empty is null.
-func valueText(v parquet.Value, leaf *parquet.Column) (string, error) {
-	if v.IsNull() {
-		return "", nil
-	}
-	logical := leaf.Type().LogicalType()
-	switch v.Kind() {
-	case parquet.Boolean:
-		if v.Boolean() {
-			return "True", nil
-		}
-		return "False", nil
-	case parquet.Int32:
-		return integerText(int64(v.Int32()), int64(v.Uint32()), logical), nil
-	case parquet.Int64:
-		return integerText(v.Int64(), v.Int64(), logical), nil
-	case parquet.Int96:
-		return int96Time(v).Format(time.RFC3339Nano), nil
-	case parquet.Float:
-		return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32), nil
-	case parquet.Double:
-		return strconv.FormatFloat(v.Double(), 'g', -1, 64), nil
-	case parquet.ByteArray, parquet.FixedLenByteArray:
-		b := v.ByteArray()
-		if logical != nil {
-			if d, is := logical.Value.(*format.DecimalType); is {
-				return decimal(signed(b), d.Scale)
-			}
-		}
-		if len(b) > MaxLine {
-			return "", fmt.Errorf("a value is longer than %d bytes", MaxLine)
-		}
-		if v.Kind() == parquet.FixedLenByteArray && !utf8.Valid(b) {
-			return hex.EncodeToString(b), nil
-		}
-		return string(b), nil
-	}
-	return "", fmt.Errorf("values of kind %s cannot be read", v.Kind())
+// kind is how a column's values are stored and what they stand for.
+type kind struct {
+	physical parquet.Kind
+	logical  *format.LogicalType
+	length   int // of fixed-length values, in bytes
 }
 
-// integerText reads what an integer stands for.
-func integerText(v, unsigned int64, logical *format.LogicalType) string {
-	if logical == nil {
+func kindOf(leaf *parquet.Column) kind {
+	t := leaf.Type()
+	k := kind{physical: t.Kind(), logical: t.LogicalType()}
+	if k.physical == parquet.FixedLenByteArray {
+		k.length = t.Length()
+	}
+	return k
+}
+
+// size of a value in bytes; 0 where it varies.
+func (k kind) size() int {
+	switch k.physical {
+	case parquet.Int32, parquet.Float:
+		return 4
+	case parquet.Int64, parquet.Double:
+		return 8
+	case parquet.Int96:
+		return 12
+	case parquet.FixedLenByteArray:
+		return max(k.length, 0)
+	}
+	return 0
+}
+
+// text returns a stored value, of the kind's size, as the documented columns take it.
+func (k kind) text(b []byte) (string, error) {
+	switch k.physical {
+	case parquet.Int32:
+		return k.integer(int64(int32(binary.LittleEndian.Uint32(b)))), nil
+	case parquet.Int64:
+		return k.integer(int64(binary.LittleEndian.Uint64(b))), nil
+	case parquet.Int96:
+		return int96Time(b).Format(time.RFC3339Nano), nil
+	case parquet.Float:
+		return strconv.FormatFloat(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 'g', -1, 32), nil
+	case parquet.Double:
+		return strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(b)), 'g', -1, 64), nil
+	}
+	if k.logical != nil {
+		if d, is := k.logical.Value.(*format.DecimalType); is {
+			return decimal(signed(b), d.Scale)
+		}
+	}
+	if len(b) > MaxLine {
+		return "", fmt.Errorf("a value is longer than %d bytes", MaxLine)
+	}
+	if k.physical == parquet.FixedLenByteArray && !utf8.Valid(b) {
+		return hex.EncodeToString(b), nil
+	}
+	return string(b), nil
+}
+
+func truth(b bool) string {
+	if b {
+		return "True"
+	}
+	return "False"
+}
+
+// integer reads what an integer stands for.
+func (k kind) integer(v int64) string {
+	if k.logical == nil {
 		return strconv.FormatInt(v, 10)
 	}
-	switch t := logical.Value.(type) {
+	switch t := k.logical.Value.(type) {
 	case *format.TimestampType:
 		return timestamp(v, t.Unit).Format(time.RFC3339Nano)
 	case *format.DateType:
@@ -68,11 +96,11 @@ func integerText(v, unsigned int64, logical *format.LogicalType) string {
 			return s
 		}
 	case *format.IntType:
-		if !t.IsSigned && t.BitWidth == 64 {
-			return strconv.FormatUint(uint64(v), 10)
+		if !t.IsSigned && k.physical == parquet.Int32 {
+			return strconv.FormatUint(uint64(uint32(v)), 10)
 		}
 		if !t.IsSigned {
-			return strconv.FormatInt(unsigned, 10)
+			return strconv.FormatUint(uint64(v), 10)
 		}
 	}
 	return strconv.FormatInt(v, 10)
@@ -92,10 +120,9 @@ func timestamp(v int64, unit format.TimeUnit) time.Time {
 const julianEpoch = 2440588
 
 // int96Time reads the older timestamps: nanoseconds of the day and a Julian day.
-func int96Time(v parquet.Value) time.Time {
-	i := v.Int96()
-	nanos := int64(i[1])<<32 | int64(i[0])
-	return time.Unix((int64(i[2])-julianEpoch)*86400, nanos).UTC()
+func int96Time(b []byte) time.Time {
+	nanos, day := int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint32(b[8:]))
+	return time.Unix((day-julianEpoch)*86400, nanos).UTC()
 }
 
 // signed reads a big-endian number in two's complement.
