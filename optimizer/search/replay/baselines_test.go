@@ -42,3 +42,22 @@ func TestPublishedMethodsReachTheirLevel(t *testing.T) {
 		}
 	}
 }
+
+// TestTreesAreSound: on a table without metrics trees alone beat a random order.
+func TestTreesAreSound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	c := someWorkloads(t, "solo")
+	c.Methods = []Method{
+		{"random", func() search.Method { return search.NewRandom() }},
+		{"arrow", func() search.Method { return search.NewArrow() }},
+	}
+	report, err := Run(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if random, alone := report.Rows[0].AUC, report.Rows[1].AUC; !(alone < random) {
+		t.Errorf("AUC %.3f at random, %.3f with trees", random, alone)
+	}
+}

@@ -155,6 +155,9 @@ func TestRunPareto(t *testing.T) {
 }
 
 func TestRunParetoOfPublishedMethods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds, and minutes under the race detector")
+	}
 	c := ParetoConfig{Config: someWorkloads(t, "solo", "A3"), Objectives: [][]search.Objective{{search.Cost, search.Runtime}}}
 	c.Methods = []Method{c.Baseline, {"karasu", func() search.Method { return search.NewKarasu() }}}
 	r, err := RunPareto(context.Background(), c)
