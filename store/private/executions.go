@@ -199,7 +199,15 @@ func putExecution(t *kv.Txn, p *packer, n packedExecution, h Hints, name Namer) 
 			}
 		}
 	}
-	return out, setHead(t, p, n.id, head)
+	if key, value := attemptKey(head.GetExecution(), n.id); key != nil {
+		if err := t.Set(key, value); err != nil {
+			return Put{}, err
+		}
+	}
+	if err := setHead(t, p, n.id, head); err != nil {
+		return Put{}, err
+	}
+	return out, placeEarlier(t, p, head.GetExecution(), n.id, name)
 }
 
 // moreComplete says whether what is stored tells more than what came.
@@ -223,6 +231,11 @@ func place(t *kv.Txn, id []byte, head *karasuv1.StoredExecution, name Namer, out
 		return false, fmt.Errorf("%w: execution %x: %w", ErrCorrupt, id, err)
 	}
 	out.Execution, out.Hints = e, toHints(head.GetHints())
+	if _, superseded, err := otherAttempts(t, head.GetExecution(), id); err != nil {
+		return false, err
+	} else if superseded {
+		e.Outcome = model.Failed
+	}
 	run := name(e, out.Hints)
 	old, err := storedRun(t, id)
 	if err != nil {
@@ -311,11 +324,25 @@ func graphKey(id []byte, part uint32) []byte {
 
 // deleteExecution deletes an execution and its stages; an absent one is no error.
 func deleteExecution(t *kv.Txn, id []byte) error {
+	var p packer
+	defer p.close()
+	head, err := getHead(t, &p, id)
+	if errors.Is(err, ErrNoExecution) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if key, _ := attemptKey(head.GetExecution(), id); key != nil {
+		if err := t.Delete(key); err != nil {
+			return err
+		}
+	}
 	if err := t.Delete(executionKey(id)); err != nil {
 		return err
 	}
 	var parts [][]byte
-	err := t.EachKey(append([]byte{graphPrefix}, id...), func(key []byte) error {
+	err = t.EachKey(append([]byte{graphPrefix}, id...), func(key []byte) error {
 		parts = append(parts, key)
 		return nil
 	})

@@ -12,19 +12,28 @@ import (
 )
 
 // executionCheck compares executions, their stages and their runs. Keys come in order:
-// executions first, then parts of stages, then runs.
+// attempts first, then executions, parts of stages, and runs.
 type executionCheck struct {
-	p     packer
-	runs  map[string]bool   // executions that should have a run
-	parts map[string]uint32 // parts that should come
-	graph []byte            // parts of the execution at hand
+	p        packer
+	attempts map[string]bool   // keys that no execution has asked for
+	runs     map[string]bool   // executions that should have a run
+	parts    map[string]uint32 // parts that should come
+	graph    []byte            // parts of the execution at hand
 }
 
 func newExecutionCheck() *executionCheck {
-	return &executionCheck{runs: map[string]bool{}, parts: map[string]uint32{}}
+	return &executionCheck{attempts: map[string]bool{}, runs: map[string]bool{}, parts: map[string]uint32{}}
 }
 
 func (c *executionCheck) close() { c.p.close() }
+
+func (c *executionCheck) attempt(r *Report, key []byte) {
+	if len(key) != attemptKeySize {
+		r.Problemf("attempt under key %x", key)
+		return
+	}
+	c.attempts[string(key)] = true
+}
 
 func (c *executionCheck) head(r *Report, key, payload []byte) {
 	if len(key) != 1+runIDSize {
@@ -40,6 +49,12 @@ func (c *executionCheck) head(r *Report, key, payload []byte) {
 		return
 	}
 	id := string(key[1:])
+	if k, _ := attemptKey(head.GetExecution(), key[1:]); k != nil {
+		if !c.attempts[string(k)] {
+			r.Problemf("execution %x is missing among the attempts of its application", id)
+		}
+		delete(c.attempts, string(k))
+	}
 	if head.GetRun() {
 		c.runs[id] = true
 	}
@@ -79,6 +94,9 @@ func (c *executionCheck) part(r *Report, key, payload []byte) {
 func (c *executionCheck) run(id []byte) { delete(c.runs, string(id)) }
 
 func (c *executionCheck) done(r *Report) {
+	for _, k := range slices.Sorted(maps.Keys(c.attempts)) {
+		r.Problemf("attempt %x, which is not stored", k[len(k)-runIDSize:])
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.runs)) {
 		r.Problemf("run %s of an execution is not stored", hex.EncodeToString([]byte(id)))
 	}

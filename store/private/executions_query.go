@@ -16,7 +16,8 @@ import (
 	"github.com/karasu-project/karasu/store/wire"
 )
 
-// EachExecution calls fn with every execution without its graph, in order of ID.
+// EachExecution calls fn with every execution without its graph, in order of ID. An
+// attempt that a later one followed has failed.
 func (d *DB) EachExecution(ctx context.Context, fn func(StoredExecution) error) error {
 	var p packer
 	defer p.close()
@@ -32,6 +33,13 @@ func (d *DB) EachExecution(ctx context.Context, fn func(StoredExecution) error) 
 			e, err := wire.ToExecution(head.GetExecution())
 			if err != nil {
 				return fmt.Errorf("%w: execution %x: %w", ErrCorrupt, key[1:], err)
+			}
+			_, superseded, err := otherAttempts(t, head.GetExecution(), key[1:])
+			if err != nil {
+				return err
+			}
+			if superseded {
+				e.Outcome = model.Failed
 			}
 			return fn(StoredExecution{e, toHints(head.GetHints()), hex.EncodeToString(key[1:]), head.GetRun()})
 		})

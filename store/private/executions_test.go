@@ -249,6 +249,56 @@ func TestDeleteExecutions(t *testing.T) {
 	checked(t, db, dir)
 }
 
+// TestSupersededAttempts: of several attempts of one application only the last may be ok,
+// in whatever order they come.
+func TestSupersededAttempts(t *testing.T) {
+	attempt := func(n string) model.Execution {
+		e := execution("a/"+n, model.OK, 30)
+		e.ApplicationID, e.Attempt = "application_1_0001", n
+		return e
+	}
+	for _, order := range [][]string{{"1", "2", "3"}, {"3", "2", "1"}, {"2", "3", "1"}} {
+		dir := t.TempDir()
+		db := open(t, dir)
+		for _, n := range order {
+			put(t, db, attempt(n), private.Hints{}, naming("etl"))
+		}
+		other := attempt("9")
+		other.Origin, other.ApplicationID = "spark/other", "application_1_0002"
+		put(t, db, other, private.Hints{}, naming("etl"))
+		want := map[string]model.Outcome{"spark/a/1": model.Failed, "spark/a/2": model.Failed, "spark/a/3": model.OK, "spark/other": model.OK}
+		check := func() {
+			t.Helper()
+			runs, err := db.Runs(t.Context(), private.Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]model.Outcome{}
+			for _, r := range runs {
+				got[r.Origin] = r.Outcome
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%v: outcomes (-want +got):\n%s", order, d)
+			}
+		}
+		check()
+		if p := put(t, db, attempt("1"), private.Hints{}, naming("etl")); p.Changed {
+			t.Errorf("%v: the same again is a change", order)
+		}
+		// Without the last one, the one before has the say.
+		if _, _, err := db.DeleteRuns(t.Context(), []string{model.OriginID("spark/a/3")}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Rename(t.Context(), naming("etl")); err != nil {
+			t.Fatal(err)
+		}
+		delete(want, "spark/a/3")
+		want["spark/a/2"] = model.OK
+		check()
+		checked(t, db, dir)
+	}
+}
+
 // TestLargeExecution needs several values for its stages, and leaves out what does not
 // fit.
 func TestLargeExecution(t *testing.T) {

@@ -51,6 +51,8 @@ func Fsck(ctx context.Context, dir string) (*Report, error) {
 			if err != nil {
 				r.Problemf("%v", err)
 			}
+		case attemptPrefix:
+			executions.attempt(r, key)
 		case executionPrefix:
 			executions.head(r, key, payload)
 		case graphPrefix:

@@ -68,6 +68,10 @@ func TestFsckFindsInconsistencies(t *testing.T) {
 		{"no stages", func(txn *kv.Txn) error { return txn.Delete(find(txn, graphPrefix)) }, "are not stored in whole"},
 		{"broken stages", func(txn *kv.Txn) error { return txn.Set(find(txn, graphPrefix), []byte{1, 2, 3}) }, "stages of execution"},
 		{"no run of an execution", func(txn *kv.Txn) error { return deleteRunOnly(txn, model.OriginID("spark/a")) }, "of an execution is not stored"},
+		{"no attempt", func(txn *kv.Txn) error { return txn.Delete(find(txn, attemptPrefix)) }, "is missing among the attempts"},
+		{"another attempt", func(txn *kv.Txn) error {
+			return txn.Set(append(find(txn, attemptPrefix)[:17], make([]byte, 16)...), nil)
+		}, "which is not stored"},
 		{"broken watched file", func(txn *kv.Txn) error { return txn.Set(watchKey("x"), []byte("x")) }, "watched file"},
 		{"watched file of another path", func(txn *kv.Txn) error { return txn.Set(watchKey("x"), nil) }, "is stored as"},
 		{"unknown key", func(txn *kv.Txn) error { return txn.Set([]byte("zz"), nil) }, `unknown key "zz"`},
@@ -85,7 +89,7 @@ func TestFsckFindsInconsistencies(t *testing.T) {
 				t.Error(err)
 			}
 			e := model.Execution{
-				Origin: "spark/a", Framework: "spark", Start: time.Unix(1e9, 0), End: time.Unix(1e9+5, 0), Outcome: model.OK,
+				Origin: "spark/a", Framework: "spark", ApplicationID: "a", Attempt: "1", Start: time.Unix(1e9, 0), End: time.Unix(1e9+5, 0), Outcome: model.OK,
 				Graph: &model.StageGraph{Stages: []model.Stage{{ID: 1, Query: -1}}},
 			}
 			named := r
