@@ -17,34 +17,11 @@ import (
 // here: the library allocates what lengths in a page claim, which a few damaged bytes
 // can make gigabytes, and reads runs of truth values wrongly (v0.32).
 
-// Bounds of a Parquet file.
-const (
-	maxFooter = 32 << 20
-	// maxPage bounds a page, compressed and not. Writers make pages of 1 MiB; some
-	// write one of up to 100 MB a column and row group.
-	maxPage = 128 << 20
-)
+// maxPage bounds a page, compressed and not. Writers make pages of 1 MiB; some write
+// one of up to 100 MB a column and row group.
+const maxPage = 128 << 20
 
 var errMoreValues = errors.New("a page claims or holds more values than it can have")
-
-// checkFooter checks what says how long the footer is.
-func checkFooter(r io.ReaderAt, size int64) error {
-	const ends = 12 // the mark at both ends and the footer's length
-	var tail [8]byte
-	if size < ends {
-		return damaged(errors.New("it is too short"))
-	}
-	if _, err := r.ReadAt(tail[:], size-int64(len(tail))); err != nil {
-		return fmt.Errorf("reading: %w", err)
-	}
-	if string(tail[4:]) != parquetMagic {
-		return damaged(errors.New("its end is missing"))
-	}
-	if n := int64(binary.LittleEndian.Uint32(tail[:])); n > maxFooter || n > size-ends {
-		return damaged(errors.New("its footer is too long"))
-	}
-	return nil
-}
 
 // pages walks the values of one column in one row group. A flat column has one value
 // a row.

@@ -92,3 +92,65 @@ func TestPagesThatGrow(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestFootersThatClaimTooMuch(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		b    []byte
+		ok   bool
+	}{
+		{"empty", []byte{0}, true},
+		{"of each kind", []byte{0x11, 0x13, 7, 0x15, 0x80, 1, 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0x18, 1, 'x', 0x19, 0x15, 2, 0x1b, 1, 0x55, 1, 1, 0x1c, 0x13, 9, 0, 0x05, 0x20, 4, 0x1b, 0, 0}, true},
+		{"a list of two billion", append([]byte{0x19, 0xfc}, varints(1<<31-1)...), false},
+		{"a list of more than there is", append([]byte{0x19, 0xfc}, varints(1000)...), false},
+		{"many lists", append(bytes.Repeat(append(append([]byte{0x19, 0xf3}, varints(90_000)...), make([]byte, 90_000)...), 6), 0), false},
+		{"a text of more than there is", []byte{0x18, 100, 'x', 0}, false},
+		{"structures in structures", bytes.Repeat([]byte{0x1c}, 1000), false},
+		{"lists in lists", bytes.Repeat([]byte{0x19}, 1000), false},
+		{"an unknown kind", []byte{0x1f, 0}, false},
+		{"no end", []byte{0x13, 7}, false},
+	} {
+		w := thriftWalker{b: c.b}
+		if err := w.structure(0); (err == nil) != c.ok || c.ok && len(w.b) > 0 {
+			t.Errorf("%s: %v, %d bytes left", c.name, err, len(w.b))
+		}
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	texts := func(values ...string) []byte {
+		var b []byte
+		for _, v := range values {
+			b = append(b, v...)
+		}
+		return b
+	}
+	// Lengths 1, 1 and 2 are a first of 1 and differences of 0 and 1.
+	lengths := append(varints(8, 1, 3, 2, 0), 1, 0b10)
+	prefixes := append(varints(8, 1, 3, 0, 0), 1, 0b11) // 0, 1 and 2
+	for _, c := range []struct {
+		name     string
+		kind     kind
+		encoding format.Encoding
+		data     []byte
+		want     []string
+	}{
+		{"truth in runs", kind{physical: parquet.Boolean}, format.RLE, append([]byte{2, 0, 0, 0}, append(varints(3<<1), 1)...), []string{"True", "True", "True"}},
+		{"lengths", kind{physical: parquet.ByteArray}, format.DeltaLengthByteArray, append(bytes.Clone(lengths), texts("a", "b", "cc")...), []string{"a", "b", "cc"}},
+		{"prefixes", kind{physical: parquet.ByteArray}, format.DeltaByteArray, append(append(bytes.Clone(prefixes), lengths...), texts("a", "b", "cc")...), []string{"a", "ab", "abcc"}},
+		{"negative numbers", kind{physical: parquet.Int32}, format.DeltaBinaryPacked, append(varints(8, 1, 3, 1, 1), 0), []string{"-1", "-2", "-3"}},
+	} {
+		got, err := c.kind.decode(c.data, c.encoding, 3)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, %v", c.name, got, err)
+		}
+		for i := range c.data {
+			if _, err := c.kind.decode(c.data[:i], c.encoding, 3); err == nil && c.encoding != format.DeltaBinaryPacked {
+				t.Errorf("%s cut at %d is whole", c.name, i)
+			}
+		}
+	}
+	if _, err := (kind{physical: parquet.Double}).decode(nil, format.RLE, 1); err == nil {
+		t.Error("runs of what are no truth values")
+	}
+}
