@@ -12,7 +12,7 @@ import (
 type benchPredictCmd struct {
 	Data      string   `help:"Folder with c3o/*.tsv and bell/*.csv." placeholder:"DIR" type:"path" required:""`
 	Models    []string `help:"Models to measure; the default is always among them. Default: all." placeholder:"NAME"`
-	Protocols []string `help:"Of c3o-full, c3o-filtered, c3o-shared, bell, c3o-splits and c3o-points. Default: all." placeholder:"NAME"`
+	Protocols []string `help:"Of c3o-full, c3o-filtered, c3o-shared, c3o-peers, bell, c3o-splits and c3o-points. Default: all." placeholder:"NAME"`
 	Contexts  int      `help:"Predict at most so many contexts of a table; 0 is all." default:"0"`
 	Seed      uint64   `help:"Seed of everything random." default:"1"`
 	jsonFlag

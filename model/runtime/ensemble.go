@@ -43,27 +43,69 @@ type conditioned struct {
 // Condition implements [General]. Members that fail are left out; it fails with the
 // last error where all do.
 func (e Ensemble) Condition(target Context, runs []Observation) (Predictor, error) {
+	t, err := e.Target(target)
+	if err != nil {
+		return nil, err
+	}
+	return t.Condition(runs)
+}
+
+// Target implements [Targeter].
+func (e Ensemble) Target(target Context) (Target, error) {
 	if err := target.Validate(); err != nil {
 		return nil, err
 	}
+	out, last := &ensembleTarget{total: len(e.Members)}, ErrNoRuns
+	for i, g := range e.Members {
+		t := Target(fixed{g, target})
+		if tg, ok := g.(Targeter); ok {
+			var err error
+			if t, err = tg.Target(target); err != nil {
+				last = err
+				continue
+			}
+		}
+		out.targets, out.index = append(out.targets, t), append(out.index, i)
+	}
+	if len(out.targets) == 0 {
+		return nil, last
+	}
+	return out, nil
+}
+
+// fixed is the target of a general model that does nothing once for a context.
+type fixed struct {
+	General
+	context Context
+}
+
+func (f fixed) Condition(runs []Observation) (Predictor, error) {
+	return f.General.Condition(f.context, runs)
+}
+
+// ensembleTarget has those members that can say something of a context.
+type ensembleTarget struct {
+	targets []Target
+	// index of each in the ensemble, of total members.
+	index []int
+	total int
+}
+
+// Condition implements [Target].
+func (e *ensembleTarget) Condition(runs []Observation) (Predictor, error) {
 	if err := ValidateRuns(runs); err != nil {
 		return nil, err
 	}
 	var members []conditioned
 	var logs []float64
 	last := ErrNoRuns
-	for i, g := range e.Members {
-		l, err := prequential(g, target, runs)
+	for i, t := range e.targets {
+		l, p, err := prequential(t, runs)
 		if err != nil {
 			last = err
 			continue
 		}
-		p, err := g.Condition(target, runs)
-		if err != nil {
-			last = err
-			continue
-		}
-		members, logs = append(members, conditioned{p, 0, i}), append(logs, l)
+		members, logs = append(members, conditioned{p, 0, e.index[i]}), append(logs, l)
 	}
 	if len(members) == 0 {
 		return nil, last
@@ -78,27 +120,29 @@ func (e Ensemble) Condition(target Context, runs []Observation) (Predictor, erro
 	for i := range members {
 		members[i].weight /= sum
 	}
-	return &EnsemblePredictor{members: members, total: len(e.Members)}, nil
+	return &EnsemblePredictor{members: members, total: e.total}, nil
 }
 
 // Weights implements [General]: an ensemble of others' models is not shared again.
 func (Ensemble) Weights() (*Weights, error) { return nil, ErrNotPortable }
 
-// prequential returns the log density of each run given those before it, summed.
-func prequential(g General, target Context, runs []Observation) (float64, error) {
+// prequential returns the log density of each run given those before it, summed, and
+// the predictor that knows all of them.
+func prequential(t Target, runs []Observation) (float64, Predictor, error) {
 	var sum float64
 	for i, r := range runs {
-		p, err := g.Condition(target, runs[:i])
+		p, err := t.Condition(runs[:i])
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		d, err := p.Predict(r.ScaleOut)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		sum += d.logDensity(r.RuntimeSeconds)
 	}
-	return sum, nil
+	p, err := t.Condition(runs)
+	return sum, p, err
 }
 
 // logDensity of ln(seconds), up to a constant.

@@ -127,10 +127,10 @@ func (o *outlook) predictor(machineType string, r model.Resources) (predict.Pred
 		return nil, err
 	}
 	if general != nil {
-		ensemble.Members = append(ensemble.Members, &viewed{General: general})
-		if err := check(ensemble.Members[0], c); err != nil {
+		if err := check(general, c); err != nil {
 			return nil, err
 		}
+		ensemble.Members = append(ensemble.Members, general)
 	}
 	var members []int // of the peers' models
 	var last error
@@ -138,12 +138,11 @@ func (o *outlook) predictor(machineType string, r model.Resources) (predict.Pred
 		if p.general == nil {
 			continue
 		}
-		v := &viewed{General: p.general}
-		if err := check(v, c); err != nil {
+		if err := check(p.general, c); err != nil {
 			o.tally.problems[i], last = err, err
 			continue
 		}
-		ensemble.Members, members = append(ensemble.Members, v), append(members, i)
+		ensemble.Members, members = append(ensemble.Members, p.general), append(members, i)
 	}
 	if len(ensemble.Members) == 0 {
 		return nil, last
@@ -157,30 +156,6 @@ func (o *outlook) predictor(machineType string, r model.Resources) (predict.Pred
 
 // check says whether a model can say something about a context at all.
 func check(g predict.General, c predict.Context) error {
-	_, err := g.Condition(c, nil)
+	_, err := predict.Ensemble{Members: []predict.General{g}}.Target(c)
 	return err
-}
-
-// viewed keeps what a model makes of a context, which does not depend on runs: an
-// ensemble asks for it again with every run.
-type viewed struct {
-	predict.General
-	context predict.Context
-	target  predict.Target
-}
-
-// Condition implements [predict.General].
-func (v *viewed) Condition(c predict.Context, runs []predict.Observation) (predict.Predictor, error) {
-	g, ok := v.General.(predict.Targeter)
-	if !ok {
-		return v.General.Condition(c, runs)
-	}
-	if v.target == nil || !v.context.Equal(c) {
-		t, err := g.Target(c)
-		if err != nil {
-			return nil, err
-		}
-		v.context, v.target = c, t
-	}
-	return v.target.Condition(runs)
 }

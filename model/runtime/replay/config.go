@@ -11,13 +11,14 @@ const (
 	Full     = "c3o-full"
 	Filtered = "c3o-filtered"
 	Shared   = "c3o-shared"
+	Peers    = "c3o-peers"
 	Bell     = "bell"
 	Splits   = "c3o-splits"
 	Points   = "c3o-points"
 )
 
 // Protocols are all, in the order of reports.
-var Protocols = []string{Full, Filtered, Shared, Bell, Splits, Points}
+var Protocols = []string{Full, Filtered, Shared, Peers, Bell, Splits, Points}
 
 // Splits of the scale-outs that are predicted.
 const (
@@ -60,7 +61,8 @@ type Model struct {
 	Splits int
 	// Protocols that the model takes part in; empty is all.
 	Protocols []string
-	// Import turns weights into a general model; nil leaves the model out of [Shared].
+	// Import turns weights into a general model; nil leaves the model out of
+	// [Shared] and [Peers].
 	Import func(*predict.Weights) (predict.General, error)
 	// Derived models are made of each fit and measured beside it.
 	Derived []Derived

@@ -9,7 +9,9 @@
 //     (extrapolation) of the range of the known ones.
 //   - c3o-shared: c3o-full with a general model that travelled as weights, as if all
 //     other contexts were a peer's.
-//   - bell: the same in another environment, which the history knows nothing of
+//   - c3o-peers: a fifth of the contexts is predicted from the models of two peers
+//     that travelled as weights, each of a half of the others; three draws.
+//   - bell: c3o-full in another environment, which the history knows nothing of
 //     (section IV-D).
 //   - c3o-splits and c3o-points: C3O's own evaluation: random training shares
 //     of 90%, or so many random training points, of the medians of an algorithm on

@@ -102,7 +102,7 @@ func checkReport(t *testing.T, r *Report) {
 		}
 	}
 	for _, want := range []string{
-		"c3o-full all default", "c3o-full interpolation default", "c3o-shared extrapolation default", "c3o-filtered extrapolation default",
+		"c3o-full all default", "c3o-full interpolation default", "c3o-shared extrapolation default", "c3o-peers all default", "c3o-filtered extrapolation default",
 		"bell interpolation ernest-relative", "c3o-splits all default", "c3o-points all c3o", "c3o-full interpolation bellamy-local",
 	} {
 		if !seen[want] {

@@ -136,13 +136,15 @@ func (c *Config) tasks(protocol string) ([]*task, error) {
 		if ps := c.Models[m].Protocols; len(ps) > 0 && !slices.Contains(ps, protocol) {
 			continue
 		}
-		if protocol == Shared && c.Models[m].Import == nil {
+		if (protocol == Shared || protocol == Peers) && c.Models[m].Import == nil {
 			continue
 		}
 		for i := range tables {
 			switch protocol {
 			case Full, Filtered, Shared, Bell:
 				tasks = append(tasks, c.contextTasks(protocol, &c.Models[m], &tables[i])...)
+			case Peers:
+				tasks = append(tasks, c.peerTasks(&c.Models[m], &tables[i])...)
 			case Splits, Points:
 				tasks = append(tasks, c.splitTasks(protocol, &c.Models[m], &tables[i])...)
 			default:
