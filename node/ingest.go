@@ -103,7 +103,9 @@ func (a *App) Execution(ctx context.Context, origin, runID string) (*karasuv1.Ge
 }
 
 // Run returns a run by its ID or the first digits of it.
-func (a *App) Run(ctx context.Context, id string) (model.Run, error) { return a.private.GetRun(ctx, id) }
+func (a *App) Run(ctx context.Context, id string) (model.Run, error) {
+	return a.private.GetRun(ctx, id)
+}
 
 // Workloads counts runs by workload.
 func (a *App) Workloads(ctx context.Context) ([]*karasuv1.WorkloadRuns, error) {

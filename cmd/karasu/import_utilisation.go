@@ -210,8 +210,11 @@ func (f utilisationFlags) lookUp(a *app, client karasuv1connect.KarasuServiceCli
 		return none, nil, err
 	}
 	w, err := utilisation.WindowOf(run)
-	if err != nil {
+	if errors.Is(err, utilisation.ErrWindow) {
 		return none, []string{"the run " + err.Error()}, nil
+	}
+	if err != nil {
+		return none, nil, err
 	}
 	var hosts []string
 	if f.ByHost {
