@@ -2,6 +2,7 @@ package hadoop
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,7 +26,7 @@ func TestGolden(t *testing.T) {
 	dir := modeltest.Data(t, "hadoop")
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "history\tname\tqueue\tconf\tstages\ttasks\tfailed\tkilled\thosts\tcontainers\truntime_s\toutcome\tinput\tshuffle_read\tshuffle_write\tspilled\tcpu_s\tgc_s\tbad\tnotes")
+	_, _ = fmt.Fprintln(w, "history\tversion\tname\tqueue\tproperties\tstages\ttasks\tfailed\tkilled\thosts\tcontainers\truntime_s\toutcome\tinput\tshuffle_read\tshuffle_write\tspilled\tcpu_s\tgc_s\tbad\tnotes")
 	for f, err := range FindPath(t.Context(), dir) {
 		if err != nil {
 			t.Fatal(err)
@@ -39,8 +40,8 @@ func TestGolden(t *testing.T) {
 		for _, s := range e.Graph.Stages {
 			stages += fmt.Sprintf("%s %d/%d %.3f-%.3f %v ", s.Name, s.Finished, s.Tasks, s.StartSeconds, s.EndSeconds, s.Parents)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%.3f\t%s\t%.0f\t%.0f\t%.0f\t%s\t%.3f\t%.3f\t%d\t%s\n",
-			id, e.Name, e.Queue, len(e.Properties), strings.TrimSpace(stages), e.Tasks.Count, e.Tasks.Failed, e.Tasks.Killed, e.Cluster.Hosts, e.Cluster.MaxExecutors,
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%.3f\t%s\t%.0f\t%.0f\t%.0f\t%s\t%.3f\t%.3f\t%d\t%s\n",
+			id, stdcmp.Or(e.Version, "-"), e.Name, e.Queue, len(e.Properties), strings.TrimSpace(stages), e.Tasks.Count, e.Tasks.Failed, e.Tasks.Killed, e.Cluster.Hosts, e.Cluster.MaxExecutors,
 			e.RuntimeSeconds(), e.Outcome, e.InputBytes, e.Tasks.ShuffleReadBytes, e.Tasks.ShuffleWriteBytes, e.Properties["spilled records"],
 			e.Tasks.CPUSeconds, e.Tasks.GCSeconds, e.Quality.BadLines, strings.Join(e.Quality.Notes, "; "))
 		if e.Quality.Cut || e.EndEstimated {
