@@ -51,7 +51,7 @@ func TestLocalSpark(t *testing.T) {
 	}
 	logs := localLogs(t, filepath.Join(dir, "logs"))
 	running := localLogs(t, filepath.Join(dir, "running"))
-	stages := 0
+	stages, checkable, balanced := 0, 0, 0
 	for _, a := range apps {
 		e := logs[a.App]
 		if e == nil {
@@ -66,11 +66,16 @@ func TestLocalSpark(t *testing.T) {
 			t.Errorf("%s: %q, outcome %s, want %s, %+v, %+v", a.Name, e.Name, outcome, a.Outcome, e.Quality, e.Cluster)
 		}
 		stages += compareStages(t, a, e)
+		if e.Graph != nil && wholeRun(e) {
+			n, ok := balance(t, a.Name, e)
+			checkable, balanced = checkable+n, balanced+ok
+		}
 		if r := running[a.App]; r != nil && (r.Origin != e.Origin || r.Finished() || r.Tasks.Count > e.Tasks.Count) {
 			t.Errorf("%s: while it ran: %s, outcome %d, %d tasks of %d", a.Name, r.Origin, r.Outcome, r.Tasks.Count, e.Tasks.Count)
 		}
 	}
-	t.Logf("%d applications, %d of them read while they ran, %d stages as Spark counts them", len(apps), len(running), stages)
+	t.Logf("%d applications, %d of them read while they ran, %d stages as Spark counts them; %d of %d read what their parents wrote",
+		len(apps), len(running), stages, balanced, checkable)
 }
 
 func localLogs(t *testing.T, dir string) map[string]*model.Execution {

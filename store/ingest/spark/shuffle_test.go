@@ -21,7 +21,7 @@ func TestShuffleBalance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads much")
 	}
-	const tolerance, goal = .02, .95
+	const goal = .95
 	dir := modeltest.Data(t, "spark-events")
 	checkable, balanced := 0, 0
 	for l, err := range FindPath(t.Context(), dir) {
@@ -32,34 +32,47 @@ func TestShuffleBalance(t *testing.T) {
 		if err != nil || e.Graph == nil || !wholeRun(e) {
 			continue
 		}
-		wrote := make(map[int]float64)
-		for _, s := range e.Graph.Stages {
-			wrote[s.ID] = s.ShuffleWriteBytes
-		}
-		for _, s := range e.Graph.Stages {
-			if len(s.Parents) == 0 {
-				if s.ShuffleReadBytes > 0 {
-					t.Logf("%s: stage %d read %.0f bytes of no parent", l.Name, s.ID, s.ShuffleReadBytes)
-				}
-				continue
-			}
-			want := 0.
-			for _, p := range s.Parents {
-				want += wrote[p]
-			}
-			checkable++
-			if math.Abs(s.ShuffleReadBytes-want) <= tolerance*want {
-				balanced++
-			} else {
-				t.Logf("%s: stage %d read %.0f bytes, its parents %v wrote %.0f", l.Name, s.ID, s.ShuffleReadBytes, s.Parents, want)
-			}
-		}
+		n, ok := balance(t, l.Name, e)
+		checkable, balanced = checkable+n, balanced+ok
 	}
 	share := float64(balanced) / float64(checkable)
 	t.Logf("%d of %d checkable stages balance: %.1f%%", balanced, checkable, 100*share)
 	if !(share >= goal) {
 		t.Errorf("%.1f%% of %d checkable stages balance, want %.0f%%", 100*share, checkable, 100*goal)
 	}
+}
+
+// balance counts the stages with parents, unless they read a cache in place of a
+// parent's shuffle, and those of them that read what their parents wrote, within 2%.
+func balance(t *testing.T, name string, e *model.Execution) (checkable, balanced int) {
+	t.Helper()
+	const tolerance = .02
+	wrote := make(map[int]float64)
+	for _, s := range e.Graph.Stages {
+		wrote[s.ID] = s.ShuffleWriteBytes
+	}
+	for _, s := range e.Graph.Stages {
+		if len(s.Parents) == 0 {
+			if s.ShuffleReadBytes > 0 {
+				t.Logf("%s: stage %d read %.0f bytes of no parent", name, s.ID, s.ShuffleReadBytes)
+			}
+			continue
+		}
+		want := 0.
+		for _, p := range s.Parents {
+			want += wrote[p]
+		}
+		if s.InputBytes > 0 && s.ShuffleReadBytes < want {
+			continue // a cached RDD lies before a parent's shuffle, and its blocks are the input
+		}
+		checkable++
+		if math.Abs(s.ShuffleReadBytes-want) <= tolerance*want {
+			balanced++
+		} else {
+			t.Logf("%s: stage %d read %.0f bytes, its parents %v wrote %.0f", name, s.ID, s.ShuffleReadBytes, s.Parents, want)
+		}
+	}
+	return checkable, balanced
 }
 
 func wholeRun(e *model.Execution) bool {
