@@ -15,7 +15,7 @@ import (
 )
 
 // WatchKinds are the kinds of records that a folder may be watched for.
-func WatchKinds() []string { return []string{"spark"} }
+func WatchKinds() []string { return []string{"spark", "hadoop"} }
 
 // Bounds of how often a watched folder is looked at without a word of the system.
 const (

@@ -18,7 +18,7 @@ func TestConfigOfWorkloadsAndWatches(t *testing.T) {
 		{"argument inline", "[[workload]]\nname = 'x'\nalgorithm = 'a'\njob = 'j'\narguments = {b = '${2}'}", ":6: [[workload]] 1: arguments.b names the group"},
 		{"unknown key", "[[workload]]\nname = 'x'\n[[workload]]\ncolour = 'red'", `:5: unknown key "workload.colour"`},
 		{"unknown key of a watch", "[[watch]]\nkind = 'spark'\nevery = '1s'", `:4: unknown key "watch.every"`},
-		{"kind", "[[watch]]\nkind = 'fish'\npath = 'x'", `:3: [[watch]] 1: kind must be spark: "fish"`},
+		{"kind", "[[watch]]\nkind = 'fish'\npath = 'x'", `:3: [[watch]] 1: kind must be spark or hadoop: "fish"`},
 		{"path", "[[watch]]\nkind = 'spark'", `:2: [[watch]] 1: path is missing`},
 		{"rescan", "[[watch]]\nkind = 'spark'\npath = 'x'\nrescan = '1ms'", `:5: [[watch]] 1: rescan is 1ms`},
 		{"quiet", "[[watch]]\nkind = 'spark'\npath = 'x'\nquiet = '9000h'", `:5: [[watch]] 1: quiet is`},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/ingest/hadoop"
 	"github.com/karasu-project/karasu/store/ingest/naming"
 	"github.com/karasu-project/karasu/store/ingest/spark"
 	"github.com/karasu-project/karasu/store/ingest/watch"
@@ -44,7 +45,7 @@ func (a *App) watchFolder(ctx context.Context, w *watched) {
 	hints := naming.Hints{Infrastructure: w.config.Infrastructure, MachineType: w.config.MachineType}
 	watcher := watch.New(watch.Options{
 		Path: w.folder,
-		Find: func(ctx context.Context) iter.Seq2[watch.Item, error] { return SparkItems(ctx, w.folder) },
+		Find: func(ctx context.Context) iter.Seq2[watch.Item, error] { return WatchItems(ctx, w.config.Kind, w.folder) },
 		Store: func(ctx context.Context, item watch.Item, e model.Execution) error {
 			done, err := a.ImportExecutions(ctx, []model.Execution{e}, hints)
 			if err != nil {
@@ -90,12 +91,31 @@ func (a *App) watchStatus() []*karasuv1.WatchedFolder {
 	return out
 }
 
-// SparkItems lists the Spark event logs of a folder for a watcher.
-func SparkItems(ctx context.Context, folder string) iter.Seq2[watch.Item, error] {
+// WatchItems lists the records of a kind, one of [WatchKinds], in a folder for a watcher.
+func WatchItems(ctx context.Context, kind, folder string) iter.Seq2[watch.Item, error] {
+	if kind == "hadoop" {
+		return hadoopItems(ctx, folder)
+	}
+	return sparkItems(ctx, folder)
+}
+
+func sparkItems(ctx context.Context, folder string) iter.Seq2[watch.Item, error] {
 	return func(yield func(watch.Item, error) bool) {
 		for l, err := range spark.FindPath(ctx, folder) {
 			item := watch.Item{Path: l.Name, Size: l.Bytes, Modified: l.Modified, InProgress: l.InProgress}
 			item.Read = func(ctx context.Context) (*model.Execution, error) { return l.Read(ctx, spark.Options{}) }
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
+
+func hadoopItems(ctx context.Context, folder string) iter.Seq2[watch.Item, error] {
+	return func(yield func(watch.Item, error) bool) {
+		for f, err := range hadoop.FindPath(ctx, folder) {
+			item := watch.Item{Path: f.Name, Size: f.Bytes, Modified: f.Modified}
+			item.Read = func(ctx context.Context) (*model.Execution, error) { return f.Read(ctx, hadoop.Options{}) }
 			if !yield(item, err) {
 				return
 			}

@@ -17,10 +17,16 @@ import (
 )
 
 type watchCmd struct {
-	Spark watchSparkCmd `cmd:"" help:"Watch a folder of Spark event logs."`
+	Spark  watchSparkCmd  `cmd:"" help:"Watch a folder of Spark event logs."`
+	Hadoop watchHadoopCmd `cmd:"" help:"Watch a folder of histories of Hadoop MapReduce jobs."`
 }
 
-type watchSparkCmd struct {
+type watchSparkCmd struct{ watchFlags }
+
+type watchHadoopCmd struct{ watchFlags }
+
+// watchFlags are those of every kind of records.
+type watchFlags struct {
 	Dir            string        `arg:"" help:"Folder." placeholder:"DIR"`
 	Infrastructure string        `help:"Infrastructure of rules that name none, such as aws-emr." placeholder:"SLUG"`
 	MachineType    string        `help:"Machine type of the workers; it comes before what the records tell." placeholder:"NAME"`
@@ -46,7 +52,22 @@ Example:
 }
 
 // Run watches until the context ends.
-func (c watchSparkCmd) Run(a *app) error {
+func (c watchSparkCmd) Run(a *app) error { return c.run(a, "spark") }
+
+// Help implements kong's interface for examples.
+func (watchHadoopCmd) Help() string {
+	return `Imports the histories that are in the folder, then those that come. Otherwise as karasu
+watch spark.
+
+Example:
+
+  karasu watch hadoop /mr-history/done --infrastructure on-premises`
+}
+
+// Run watches until the context ends.
+func (c watchHadoopCmd) Run(a *app) error { return c.run(a, "hadoop") }
+
+func (c watchFlags) run(a *app, kind string) error {
 	hints := naming.Hints{Infrastructure: c.Infrastructure, MachineType: c.MachineType}
 	if err := hints.Validate(); err != nil {
 		return &usageError{err}
@@ -67,7 +88,7 @@ func (c watchSparkCmd) Run(a *app) error {
 	message := &karasuv1.ExecutionHints{Infrastructure: c.Infrastructure, MachineType: c.MachineType}
 	w := watch.New(watch.Options{
 		Path: c.Dir, Rescan: c.Rescan, Quiet: c.Quiet,
-		Find: func(ctx context.Context) iter.Seq2[watch.Item, error] { return node.SparkItems(ctx, c.Dir) },
+		Find: func(ctx context.Context) iter.Seq2[watch.Item, error] { return node.WatchItems(ctx, kind, c.Dir) },
 		Store: func(ctx context.Context, item watch.Item, e model.Execution) error {
 			m, _ := wire.FromExecution(e)
 			res, err := client.ImportExecutions(context.WithoutCancel(ctx), connect.NewRequest(&karasuv1.ImportExecutionsRequest{
@@ -89,7 +110,7 @@ func (c watchSparkCmd) Run(a *app) error {
 }
 
 // print says what became of an application, if anything did.
-func (c watchSparkCmd) print(a *app, item watch.Item, m *karasuv1.ImportedExecution) error {
+func (c watchFlags) print(a *app, item watch.Item, m *karasuv1.ImportedExecution) error {
 	if m.GetResult() == karasuv1.ImportResult_IMPORT_RESULT_UNCHANGED {
 		return nil
 	}
