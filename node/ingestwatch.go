@@ -45,7 +45,9 @@ func (a *App) watchFolder(ctx context.Context, w *watched) {
 	hints := naming.Hints{Infrastructure: w.config.Infrastructure, MachineType: w.config.MachineType}
 	watcher := watch.New(watch.Options{
 		Path: w.folder,
-		Find: func(ctx context.Context) iter.Seq2[watch.Item, error] { return WatchItems(ctx, w.config.Kind, w.folder) },
+		Find: func(ctx context.Context) iter.Seq2[watch.Item, error] {
+			return WatchItems(ctx, w.config.Kind, w.folder)
+		},
 		Store: func(ctx context.Context, item watch.Item, e model.Execution) error {
 			done, err := a.ImportExecutions(ctx, []model.Execution{e}, hints)
 			if err != nil {
