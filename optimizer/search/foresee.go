@@ -23,7 +23,8 @@ const (
 	// too much chooses a bad first run: on scout, predicting each workload from the other
 	// data set of its algorithm, factors of 1, 2, 3 and 4 give an AUC of .166, .149,
 	// .132 and .134 beside that data set's runs (.148 without a prediction), .230, .227,
-	// .213 and .188 without (.385).
+	// .213 and .188 without (.385). On C3O, where it was not chosen, 1, 2, 3 and 5 give
+	// .153, .152, .151 and .178, and .140, .139, .131 and .137.
 	levelCaution = 3
 	// maxPredictionPoints of the support: more neighbours say the same, and the work
 	// grows with their cube.
