@@ -13,6 +13,9 @@ type ForestOptions struct {
 	Trees int
 	// MinSplit is the least number of rows that a node needs to be split (2).
 	MinSplit int
+	// MinLeaf is the least number of rows in a leaf (1); a threshold that leaves fewer on
+	// a side is not taken.
+	MinLeaf int
 	// Seed of the random thresholds.
 	Seed uint64
 }
@@ -24,7 +27,10 @@ func (o *ForestOptions) defaults() error {
 	if o.MinSplit == 0 {
 		o.MinSplit = 2
 	}
-	if o.Trees < 1 || o.Trees > maxTrees || o.MinSplit < 2 {
+	if o.MinLeaf == 0 {
+		o.MinLeaf = 1
+	}
+	if o.Trees < 1 || o.Trees > maxTrees || o.MinSplit < 2 || o.MinLeaf < 1 {
 		return fmt.Errorf("%w: options %+v", ErrInput, *o)
 	}
 	return nil
@@ -48,7 +54,11 @@ func FitForest(x []float64, d int, y []float64, o ForestOptions) (*Forest, error
 		return nil, err
 	}
 	f := &Forest{}
-	g := &forester{x: x, d: d, y: y, minSplit: o.MinSplit, rows: make([]int32, len(y))}
+	g := &forester{x: x, d: d, y: y, minSplit: o.MinSplit, minLeaf: float64(o.MinLeaf), rows: make([]int32, len(y))}
+	all := make([]int32, d)
+	for i := range all {
+		all[i] = int32(i)
+	}
 	for t := range o.Trees {
 		// A stream of its own for each tree: the first trees of a larger forest are those
 		// of a smaller one.
@@ -57,7 +67,7 @@ func FitForest(x []float64, d int, y []float64, o ForestOptions) (*Forest, error
 			g.rows[i] = int32(i)
 		}
 		g.tree = nil
-		g.grow(g.rows)
+		g.grow(g.rows, all)
 		f.trees = append(f.trees, g.tree)
 	}
 	return f, nil
@@ -107,13 +117,15 @@ type forester struct {
 	d        int
 	y        []float64
 	minSplit int
+	minLeaf  float64
 	random   *rand.Rand
 	rows     []int32
 	tree     []node
 }
 
-// grow appends the subtree of the rows, which it reorders, and returns its index.
-func (g *forester) grow(rows []int32) int {
+// grow appends the subtree of the rows, which it reorders, and returns its index. Only
+// the given features differ among the rows.
+func (g *forester) grow(rows, features []int32) int {
 	at := len(g.tree)
 	var mean, low, high float64
 	for k, r := range rows {
@@ -128,7 +140,7 @@ func (g *forester) grow(rows []int32) int {
 	if len(rows) < g.minSplit || !(high > low) {
 		return at
 	}
-	feature, threshold := g.split(rows, mean)
+	feature, threshold, features := g.split(rows, features, mean)
 	if feature < 0 {
 		return at
 	}
@@ -139,17 +151,21 @@ func (g *forester) grow(rows []int32) int {
 			n++
 		}
 	}
-	left, right := g.grow(rows[:n]), g.grow(rows[n:])
+	left, right := g.grow(rows[:n], features), g.grow(rows[n:], features)
 	g.tree[at].feature, g.tree[at].threshold, g.tree[at].left, g.tree[at].right = feature, threshold, left, right
 	return at
 }
 
 // split returns the best of one uniform threshold a feature; -1 where all rows are
-// equal. Of equals the first counts.
-func (g *forester) split(rows []int32, mean float64) (feature int, threshold float64) {
+// equal or no threshold leaves enough rows on both sides. Of equals the first counts.
+// differ are those of the features in which the rows differ: the others are constant in
+// all nodes below, too.
+func (g *forester) split(rows, features []int32, mean float64) (feature int, threshold float64, differ []int32) {
 	feature = -1
+	differ = make([]int32, 0, len(features))
 	best := math.Inf(-1)
-	for f := range g.d {
+	for _, f32 := range features {
+		f := int(f32)
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, r := range rows {
 			v := g.x[int(r)*g.d+f]
@@ -158,6 +174,7 @@ func (g *forester) split(rows []int32, mean float64) (feature int, threshold flo
 		if !(high > low) {
 			continue
 		}
+		differ = append(differ, f32)
 		t := low + g.random.Float64()*(high-low)
 		if !(t < high) { // rounding
 			t = low
@@ -169,11 +186,14 @@ func (g *forester) split(rows []int32, mean float64) (feature int, threshold flo
 				n++
 			}
 		}
+		if n < g.minLeaf || float64(len(rows))-n < g.minLeaf {
+			continue
+		}
 		// The sums of both sides around the mean cancel, so this is the fall of the sum
 		// of squares.
 		if gain := sum*sum/n + sum*sum/(float64(len(rows))-n); gain > best {
 			best, feature, threshold = gain, f, t
 		}
 	}
-	return feature, threshold
+	return feature, threshold, differ
 }
