@@ -1131,7 +1131,8 @@ func (x *Prediction) GetCarbonG() float64 {
 // Weight is the share of the ensemble that one origin's knowledge carries.
 type Weight struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "own prior" for the part that rests on no peer.
+	// "own prior" for the part that rests on no other workload, "own history", "peer", or
+	// "prediction" for the predicted runtimes of the job.
 	Origin       string `protobuf:"bytes,1,opt,name=origin,proto3" json:"origin,omitempty"`
 	Organisation string `protobuf:"bytes,2,opt,name=organisation,proto3" json:"organisation,omitempty"`
 	Author       string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
