@@ -10,8 +10,12 @@ type scratch struct {
 	// missing counts the children of a stage that are not in the set.
 	missing    []int32
 	candidates []candidate
-	seen       []bool
-	stack      []int32
+	// work counts the stages that repairs have looked at.
+	work int
+	// seen marks stages with the number of the visit.
+	seen  []int32
+	visit int32
+	stack []int32
 }
 
 type candidate struct {
@@ -90,9 +94,12 @@ func (s *search) try(r *relaxation) {
 	s.scan(filled)
 	if s.v.g.Len() <= repairStages {
 		if dropped := s.drop(r.beyond); dropped != nil {
-			s.fill(dropped, s.line(dropped).cost, func(int32) bool { return true })
+			s.blocks(dropped)
 			s.scan(dropped)
 		}
+		block := slices.Clone(r.within.in)
+		s.blocks(block)
+		s.scan(block)
 	}
 }
 
@@ -174,14 +181,109 @@ func (s *search) fill(in []bool, cost float64, allowed func(int32) bool) {
 	}
 }
 
-// dropWork bounds the stages that drop looks at.
-const dropWork = 2_000_000
+// blocks adds stages together with their ancestors that are not in the set, always those
+// with the most worth for their cost, while the cost is within the budget.
+func (s *search) blocks(in []bool) {
+	cost := s.line(in).cost
+	for {
+		var best []int32
+		ratio, extra := 0.0, 0.0
+		for i := range in {
+			if in[i] {
+				continue
+			}
+			block := s.ancestors(in, i)
+			if s.scratch.work += 2 * len(block); s.scratch.work > repairWork {
+				return
+			}
+			worth, d, allowed := s.with(in, block)
+			if !allowed || cost+d > s.v.budget {
+				continue
+			}
+			if r := worth / max(d, 1e-9*s.v.budget, 1e-300); best == nil || r > ratio {
+				best, ratio, extra = append(best[:0], block...), r, d
+			}
+		}
+		if len(best) == 0 {
+			return
+		}
+		for _, i := range best {
+			in[i] = true
+		}
+		cost += extra
+	}
+}
+
+// visit begins a walk over stages.
+func (s *search) visit(of int) {
+	if s.scratch.seen == nil {
+		s.scratch.seen = make([]int32, s.v.g.Len())
+	}
+	s.scratch.visit++
+	s.scratch.seen[of] = s.scratch.visit
+}
+
+// ancestors lists a stage and those that it needs and a set does not hold.
+func (s *search) ancestors(in []bool, of int) []int32 {
+	s.visit(of)
+	seen, mark, stack := s.scratch.seen, s.scratch.visit, append(s.scratch.stack[:0], int32(of))
+	for k := 0; k < len(stack); k++ {
+		for _, p := range s.v.g.parents(int(stack[k])) {
+			if !in[p] && seen[p] != mark {
+				seen[p] = mark
+				stack = append(stack, p)
+			}
+		}
+	}
+	s.scratch.stack = stack
+	return stack
+}
+
+// with is what a set gains in worth and cost with a block of [search.ancestors];
+// allowed is false if a pinned stage would cross.
+func (s *search) with(in []bool, block []int32) (worth, cost float64, allowed bool) {
+	g := s.v.g
+	for _, u := range block {
+		in[u] = true
+	}
+	crosses := func(p int32) bool {
+		for _, c := range g.children(int(p)) {
+			if int(c) >= len(in) || !in[c] {
+				return true
+			}
+		}
+		return false
+	}
+	allowed = true
+	seen, mark := s.scratch.seen, s.scratch.visit
+	for _, u := range block {
+		worth += s.v.worth[u]
+		if crosses(u) {
+			cost += s.v.cost[u]
+			allowed = allowed && !s.v.pinned[u]
+		}
+		for _, p := range g.parents(int(u)) {
+			if seen[p] != mark && !crosses(p) {
+				cost -= s.v.cost[p] // it crossed before; once
+				seen[p] = mark
+			}
+		}
+	}
+	for _, u := range block {
+		in[u] = false
+	}
+	return worth, cost, allowed
+}
+
+// repairWork bounds the stages that blocks and drop look at in one search: some
+// milliseconds.
+const repairWork = 200_000
 
 // drop removes stages, each with its descendants, until the cost is within the budget:
 // always the one with the least worth lost for the bytes saved. Nil if none helps.
 func (s *search) drop(from *line) []bool {
 	in := slices.Clone(from.in)
-	cost, work := from.cost, 0
+	cost := from.cost
 	for cost > s.v.budget {
 		best, ratio := -1, 0.0
 		for i := range in {
@@ -189,7 +291,7 @@ func (s *search) drop(from *line) []bool {
 				continue
 			}
 			lost, saved, looked := s.without(in, i)
-			if work += looked; work > dropWork {
+			if s.scratch.work += looked; s.scratch.work > repairWork {
 				return nil
 			}
 			if saved > 0 && (best < 0 || min(saved, cost-s.v.budget)/max(lost, 1e-300) > ratio) {
@@ -209,14 +311,12 @@ func (s *search) drop(from *line) []bool {
 
 // descendants lists a stage and those of a set that need it.
 func (s *search) descendants(in []bool, of int) []int32 {
-	s.scratch.seen = grow(s.scratch.seen, s.v.g.Len())
-	seen, stack := s.scratch.seen, append(s.scratch.stack[:0], int32(of))
-	clear(seen)
-	seen[of] = true
+	s.visit(of)
+	seen, mark, stack := s.scratch.seen, s.scratch.visit, append(s.scratch.stack[:0], int32(of))
 	for k := 0; k < len(stack); k++ {
 		for _, c := range s.v.g.children(int(stack[k])) {
-			if int(c) < len(in) && in[c] && !seen[c] {
-				seen[c] = true
+			if int(c) < len(in) && in[c] && seen[c] != mark {
+				seen[c] = mark
 				stack = append(stack, c)
 			}
 		}
@@ -229,7 +329,7 @@ func (s *search) descendants(in []bool, of int) []int32 {
 // descendants.
 func (s *search) without(in []bool, i int) (lost, saved float64, looked int) {
 	gone := s.descendants(in, i)
-	seen := s.scratch.seen
+	seen, mark := s.scratch.seen, s.scratch.visit
 	crosses := func(p int32) bool {
 		for _, c := range s.v.g.children(int(p)) {
 			if int(c) >= len(in) || !in[c] {
@@ -245,9 +345,9 @@ func (s *search) without(in []bool, i int) (lost, saved float64, looked int) {
 		}
 		for _, p := range s.v.g.parents(int(u)) {
 			looked++
-			if !seen[p] && !crosses(p) {
+			if seen[p] != mark && !crosses(p) {
 				saved -= s.v.cost[p] // now it crosses; once
-				seen[p] = true
+				seen[p] = mark
 			}
 		}
 	}

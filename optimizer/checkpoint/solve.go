@@ -23,8 +23,9 @@ const (
 	HeuristicRelaxations = 12
 	// largeStages is from where the heuristic solves only largeRelaxations.
 	largeStages, largeRelaxations = 8_000, 4
-	// repairStages is up to where sets are repaired stage by stage in quadratic time.
-	repairStages = 400
+	// repairStages is up to where sets are repaired stage by stage in quadratic time, and
+	// where smallRelaxations are solved.
+	repairStages, smallRelaxations = 400, 48
 )
 
 // Solve finds the cut that frees the most byte-seconds of temporary storage within the
@@ -42,14 +43,19 @@ func Solve(g *Graph, p Problem, o Options) (Result, error) {
 	return solve(g, p, o, true)
 }
 
-// Heuristic is the same search without decisions on single stages, ended after
-// HeuristicRelaxations; sets are then repaired greedily. Its Gap is certified, too.
+// Heuristic is the same search, ended after HeuristicRelaxations and without decisions on
+// single stages, so that its time hardly depends on the graph's shape. Sets that are
+// over or under the budget are repaired greedily. In small graphs it may solve more and
+// decide, as that takes no time. Its Gap is certified, too.
 func Heuristic(g *Graph, p Problem) (Result, error) {
 	n := HeuristicRelaxations
-	if g.Len() > largeStages {
+	switch {
+	case g.Len() <= repairStages:
+		n = smallRelaxations
+	case g.Len() > largeStages:
 		n = largeRelaxations
 	}
-	return solve(g, p, Options{Relaxations: n}, false)
+	return solve(g, p, Options{Relaxations: n}, g.Len() <= repairStages)
 }
 
 // Prefix returns the best cut among those that hold everything that has ended at some
