@@ -91,7 +91,8 @@ type executionImport struct {
 }
 
 // importExecutions reads items and stores what they hold, then prints a summary. What
-// names the items for people, such as "event log".
+// names the items for people, such as "event log". All are found before the first is
+// read, so that progress has an end.
 func (f importFlags) importExecutions(a *app, what string, items iter.Seq2[importItem, error]) error {
 	im := &executionImport{a: a, flags: f}
 	if err := im.prepare(); err != nil {
@@ -107,19 +108,47 @@ func (f importFlags) importExecutions(a *app, what string, items iter.Seq2[impor
 			break
 		}
 	}
+	return im.end(what, len(list), err)
+}
+
+// importStream is [importFlags.importExecutions] of what a service gives one by one.
+func (f importFlags) importStream(a *app, what string, items iter.Seq2[importItem, error]) error {
+	im := &executionImport{a: a, flags: f}
+	if err := im.prepare(); err != nil {
+		return err
+	}
+	n := 0
+	for item, err := range items {
+		var p *ingest.Problem
+		switch {
+		case errors.As(err, &p):
+			im.skip(p.File, p)
+		case err == nil:
+			n++
+			err = im.item(item)
+		}
+		if err != nil && p == nil {
+			return im.end(what, n, err)
+		}
+	}
+	return im.end(what, n, nil)
+}
+
+// end sends what is left and prints the summary, or says why the import ended early.
+func (im *executionImport) end(what string, items int, err error) error {
 	if err == nil {
 		err = im.flush()
 	}
 	if im.bar != nil {
 		_ = im.bar.Finish() // it is only for looking at
 	}
-	if a.ctx.Err() != nil {
+	if im.a.ctx.Err() != nil {
 		err = fmt.Errorf("interrupted; %s stored, and what is imported again changes nothing", plural(len(im.done), "application was", "applications were"))
 	}
 	if err != nil {
 		return err
 	}
-	return im.summary(what, len(list))
+	return im.summary(what, items)
 }
 
 // prepare checks the flags before anything is read.

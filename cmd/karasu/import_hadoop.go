@@ -51,8 +51,8 @@ type importFlinkCmd struct {
 // Help implements kong's interface for examples.
 func (importFlinkCmd) Help() string {
 	return `Reads jobs that have ended: answers of Flink's REST API in files, archives of its history
-server, or the API itself. Rules in config.toml say which workload a job is, as for karasu
-import spark.
+server, or the API itself, of which only jobs that are not stored yet are asked for.
+Rules in config.toml say which workload a job is, as for karasu import spark.
 
 Examples:
 
@@ -69,7 +69,7 @@ func (c importFlinkCmd) Run(a *app) error {
 			}
 		}
 	}
-	return c.importExecutions(a, "Flink job", paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
+	return c.importStream(a, "Flink job", paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
 		if isURL(path) {
 			return c.server(a, path)
 		}
@@ -87,7 +87,11 @@ func (c importFlinkCmd) Run(a *app) error {
 }
 
 func (c importFlinkCmd) server(a *app, address string) iter.Seq2[importItem, error] {
-	client, err := flink.NewClient(address, flink.ClientOptions{Header: headers(c.Header)})
+	known, err := c.known(a)
+	var client *flink.Client
+	if err == nil {
+		client, err = flink.NewClient(address, flink.ClientOptions{Header: headers(c.Header), Known: known})
+	}
 	if err != nil {
 		return func(yield func(importItem, error) bool) { yield(importItem{}, err) }
 	}

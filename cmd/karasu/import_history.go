@@ -83,8 +83,8 @@ func (c importHistoryCmd) Run(a *app) error {
 }
 
 // known says of an origin whether it is stored and finished. A dry run asks nobody.
-func (c importHistoryCmd) known(a *app) (func(origin string) bool, error) {
-	if c.DryRun {
+func (f importFlags) known(a *app) (func(origin string) bool, error) {
+	if f.DryRun {
 		return func(string) bool { return false }, nil
 	}
 	client, err := a.client()
