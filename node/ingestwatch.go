@@ -60,7 +60,8 @@ func (a *App) watchFolder(ctx context.Context, w *watched) {
 		Seen: func(ctx context.Context, item watch.Item) (bool, error) {
 			return a.private.Watched(ctx, watchedFile(item))
 		},
-		Done: func(ctx context.Context, item watch.Item) error { return a.private.SetWatched(ctx, watchedFile(item)) },
+		Done:   func(ctx context.Context, item watch.Item) error { return a.private.SetWatched(ctx, watchedFile(item)) },
+		Forget: a.private.ForgetWatched,
 		Unreadable: func(item watch.Item, err error) {
 			a.logger.WarnContext(ctx, "a watched file cannot be imported", "file", item.Path, "error", err)
 		},

@@ -357,5 +357,13 @@ func TestWatchedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, path := range []string{f.Path, "/never"} {
+		if err := db.ForgetWatched(t.Context(), path); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := db.Watched(t.Context(), f); err != nil || got {
+		t.Errorf("what was forgotten is known (%v)", err)
+	}
 	checked(t, db, dir)
 }

@@ -57,6 +57,20 @@ func (d *DB) Watched(ctx context.Context, f WatchedFile) (bool, error) {
 	return same, err
 }
 
+// ForgetWatched forgets what was read of a path; nothing is no error.
+func (d *DB) ForgetWatched(ctx context.Context, path string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return d.kv.Update(func(t *kv.Txn) error {
+		key := watchKey(path)
+		if known, err := t.Has(key); err != nil || !known {
+			return err
+		}
+		return t.Delete(key)
+	})
+}
+
 func watchKey(path string) []byte {
 	h := sha256.Sum256([]byte(path))
 	return append([]byte{watchPrefix}, h[:16]...)

@@ -47,9 +47,11 @@ type Options struct {
 	Find func(ctx context.Context) iter.Seq2[Item, error]
 	// Store takes what was read. It is called for one item at a time.
 	Store func(ctx context.Context, item Item, e model.Execution) error
-	// Seen says whether an item was stored as it is, Done notes that.
-	Seen func(ctx context.Context, item Item) (bool, error)
-	Done func(ctx context.Context, item Item) error
+	// Seen says whether an item was stored as it is, Done notes that, and Forget that the
+	// item is gone; nil forgets nothing.
+	Seen   func(ctx context.Context, item Item) (bool, error)
+	Done   func(ctx context.Context, item Item) error
+	Forget func(ctx context.Context, path string) error
 	// Unreadable is told of an item that is no record; nil is nobody.
 	Unreadable func(item Item, err error)
 	// Rescan, Settle and Quiet are 0 for the defaults.
@@ -154,7 +156,10 @@ func (w *Watcher) Look(ctx context.Context) (next time.Time, err error) {
 	w.count(func() { w.problem = problem })
 	if problem == "" { // else what is not seen may still be there
 		for path, s := range w.items {
-			if s.mark != w.round {
+			if s.mark == w.round {
+				continue
+			}
+			if w.o.Forget == nil || w.o.Forget(ctx, path) == nil { // else in the next round
 				delete(w.items, path)
 			}
 		}

@@ -30,6 +30,7 @@ type folder struct {
 	broken error
 	// what the watcher did
 	stored, refused []string
+	forgotten       []string
 	seen            map[string]watch.Item
 	failStore       error
 }
@@ -90,6 +91,7 @@ func (f *folder) watcher() *watch.Watcher {
 			return ok && s.Size == i.Size && s.Modified.Equal(i.Modified), nil
 		},
 		Done:       func(_ context.Context, i watch.Item) error { f.seen[i.Path] = i; return nil },
+		Forget:     func(_ context.Context, path string) error { f.forgotten = append(f.forgotten, path); return nil },
 		Unreadable: func(i watch.Item, _ error) { f.refused = append(f.refused, i.Path) },
 	})
 }
@@ -141,6 +143,9 @@ func TestEachOnceWhenItIsComplete(t *testing.T) {
 	f.put("b", "app b end")
 	f.look(t, w, 5*time.Second)
 	f.want(t, "renamed", []string{"app b end"}, nil)
+	if d := cmp.Diff([]string{"b.inprogress"}, f.forgotten); d != "" {
+		t.Errorf("forgotten (-want +got):\n%s", d)
+	}
 	f.look(t, w, 2*time.Minute)
 	f.want(t, "quiet for long", []string{"app e cut"}, []string{"d"})
 	f.look(t, w, 10*time.Minute)
