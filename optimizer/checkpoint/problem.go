@@ -72,8 +72,8 @@ type Cut struct {
 	// DurableBytes are written, ByteSeconds of temporary storage freed by it.
 	DurableBytes, ByteSeconds float64
 	// RestartSeconds is where a job starts again that failed after the cut: the earliest
-	// start of a stage after it, or the job's end.
-	RestartSeconds float64
+	// start of a stage after it. SavedSeconds of work before it are not repeated.
+	RestartSeconds, SavedSeconds float64
 }
 
 // Result is a cut and how good it can be at most.
@@ -169,9 +169,8 @@ func (v *values) cut(in []bool) Cut {
 	}
 	if last >= 0 {
 		c.Seconds = g.stages[last].End
-	} else {
-		c.RestartSeconds = 0
 	}
+	c.SavedSeconds = g.work(c.RestartSeconds)
 	c.DurableBytes = cost
 	c.ByteSeconds = worth * (g.end - c.Seconds)
 	return c

@@ -1,0 +1,121 @@
+package checkpoint
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// chain finds the best sequence of candidates by dynamic programming over the last cut
+// and the number of cuts, keeping the trade-offs between time saved and bytes written.
+type chain struct {
+	v          *values
+	f          Failures
+	candidates []restartCut
+	width      float64
+	exact      bool
+	// by[i] is the probability of a failure before candidate i is ready.
+	by []float64
+}
+
+// label is a sequence that ends in some candidate: saved counts what is saved before
+// that candidate is ready, and cost all bytes.
+type label struct {
+	saved, cost float64
+	previous    int32 // candidate, or -1
+	at          int32 // label of the previous one
+}
+
+func (c *chain) plan(k int) Plan {
+	g := c.v.g
+	p := Plan{LostSeconds: c.f.lost(g.end)}
+	n := len(c.candidates)
+	c.prepare()
+	whole := c.f.by(g.end, g.end)
+	table := make([][][]label, k) // by number of cuts less one, and candidate
+	best, bestK, bestI, bestAt := 0.0, -1, 0, 0
+	for r := range k {
+		table[r] = make([][]label, n)
+		for j := range n {
+			var list []label
+			if r == 0 {
+				list = []label{{cost: c.candidates[j].cost, previous: -1}}
+			} else {
+				list = c.extend(table[r-1], j)
+			}
+			table[r][j] = list
+			for at, l := range list {
+				if saved := l.saved + c.candidates[j].saved*(whole-c.by[j]); saved > best*(1+1e-12) {
+					best, bestK, bestI, bestAt = saved, r, j, at
+				}
+			}
+		}
+		p.Marginal = append(p.Marginal, best)
+	}
+	p.Exact = c.exact // after labels may have been left out
+	p.SavedSeconds = best
+	if bestK < 0 {
+		return p
+	}
+	for r, i, at := bestK, bestI, bestAt; r >= 0; r-- {
+		l := table[r][i][at]
+		p.Cuts = append(p.Cuts, c.v.cut(c.candidates[i].in))
+		if r == bestK {
+			p.DurableBytes = l.cost
+		}
+		i, at = int(l.previous), int(l.at)
+	}
+	slices.Reverse(p.Cuts)
+	p.WriteSeconds = p.DurableBytes / c.width
+	return p
+}
+
+func (c *chain) prepare() {
+	c.by = make([]float64, len(c.candidates))
+	for i, a := range c.candidates {
+		c.by[i] = c.f.by(a.ready, c.v.g.end)
+	}
+}
+
+// extend appends candidate j to shorter sequences.
+func (c *chain) extend(shorter [][]label, j int) []label {
+	var list []label
+	b := c.candidates[j]
+	for i := range j {
+		a := c.candidates[i]
+		if a.start >= b.start {
+			continue
+		}
+		gain := a.saved * (c.by[j] - c.by[i])
+		for at, l := range shorter[i] {
+			if cost := l.cost + b.cost; cost <= c.v.budget {
+				list = append(list, label{saved: l.saved + gain, cost: cost, previous: int32(i), at: int32(at)})
+			}
+		}
+	}
+	return c.best(list)
+}
+
+// best keeps the labels that no other beats in both saved and cost.
+func (c *chain) best(list []label) []label {
+	slices.SortStableFunc(list, func(a, b label) int {
+		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(b.saved, a.saved))
+	})
+	out := list[:0]
+	most := math.Inf(-1)
+	for _, l := range list {
+		if l.saved > most {
+			most = l.saved
+			out = append(out, l)
+		}
+	}
+	if len(out) > labels { // keep the ends and an even choice between
+		c.exact = false
+		thin := make([]label, labels)
+		for i := range thin {
+			thin[i] = out[i*(len(out)-1)/(labels-1)]
+		}
+		return thin
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,123 @@
+package checkpoint
+
+import (
+	"fmt"
+	"math"
+)
+
+// Law is how failures are spread over a job's time.
+type Law string
+
+const (
+	// Uniform: one failure, at any time of the job alike.
+	Uniform Law = "uniform"
+	// Exponential: failures come with a constant rate.
+	Exponential Law = "exponential"
+	// Weibull: the rate falls with time if the shape is below 1, as measured on large
+	// clusters (Schroeder and Gibson, DSN 2006, found .7 to .8).
+	Weibull Law = "weibull"
+)
+
+// DefaultShape is the Weibull law's.
+const DefaultShape = .7
+
+// Failures is the time of a job's first failure. The zero value is [Uniform].
+type Failures struct {
+	Law Law
+	// PerHour is the mean rate; needed by Exponential. Weibull without a rate is the limit
+	// of rare failures, given that one happens.
+	PerHour float64
+	// Shape of the Weibull law; 0 is DefaultShape.
+	Shape float64
+	// From is the share of the job's time before which nothing fails, such as .75 for
+	// failures in the last quarter; Uniform only.
+	From float64
+}
+
+// Validate returns ErrOption if the failures have no meaning.
+func (f Failures) Validate() error {
+	switch f.Law {
+	case "", Uniform, Exponential, Weibull:
+	default:
+		return fmt.Errorf("failures are uniform, exponential or weibull, not %q: %w", f.Law, ErrOption)
+	}
+	if !(f.PerHour >= 0 && f.PerHour <= 1e6) || f.Law == Exponential && f.PerHour == 0 {
+		return fmt.Errorf("failure rate of %g an hour: must be positive: %w", f.PerHour, ErrOption)
+	}
+	if !(f.Shape == 0 || f.Shape >= .1 && f.Shape <= 10) {
+		return fmt.Errorf("Weibull shape of %g: must be between .1 and 10: %w", f.Shape, ErrOption)
+	}
+	if !(f.From >= 0 && f.From < 1) || f.From > 0 && f.Law != "" && f.Law != Uniform {
+		return fmt.Errorf("failures from %g of the job on: a share below 1, and only of uniform failures: %w", f.From, ErrOption)
+	}
+	return nil
+}
+
+func (f Failures) shape() float64 {
+	if f.Law == Exponential {
+		return 1
+	}
+	if f.Shape == 0 {
+		return DefaultShape
+	}
+	return f.Shape
+}
+
+// scale is the Weibull scale in seconds for the mean time between failures.
+func (f Failures) scale() float64 {
+	return 3600 / f.PerHour / math.Gamma(1+1/f.shape())
+}
+
+// by is the probability of a failure by a time in a job of some length, in seconds.
+func (f Failures) by(seconds, length float64) float64 {
+	if length <= 0 {
+		return 0
+	}
+	t := min(max(seconds, 0), length)
+	switch {
+	case f.Law == "" || f.Law == Uniform:
+		return max(0, t/length-f.From) / (1 - f.From)
+	case f.PerHour == 0:
+		return math.Pow(t/length, f.shape())
+	default:
+		return -math.Expm1(-math.Pow(t/f.scale(), f.shape()))
+	}
+}
+
+// lossSteps are the intervals of the numeric integral in lost.
+const lossSteps = 2_000
+
+// lost is the expected work, in seconds, that a failure costs a job that starts over:
+// the integral of t over the law, which is length x by(length) less the integral of by.
+func (f Failures) lost(length float64) float64 {
+	switch {
+	case f.Law == "" || f.Law == Uniform:
+		return length * (1 + f.From) / 2
+	case f.PerHour == 0:
+		k := f.shape()
+		return length * k / (k + 1)
+	}
+	// Steps shrink towards 0, where the Weibull law is steep.
+	sum, before := 0.0, 0.0
+	for i := 1; i <= lossSteps; i++ {
+		a, b := float64(i-1)/lossSteps, float64(i)/lossSteps
+		now := f.by(length*b*b*b, length)
+		sum += (before + now) / 2 * length * (b*b*b - a*a*a)
+		before = now
+	}
+	return max(0, length*f.by(length, length)-sum)
+}
+
+// Draw returns the time of a first failure from a uniform number in [0, 1), and false
+// if the job of this length ends before it.
+func (f Failures) Draw(u, length float64) (seconds float64, fails bool) {
+	switch {
+	case f.Law == "" || f.Law == Uniform:
+		return length * (f.From + u*(1-f.From)), true
+	case f.PerHour == 0:
+		return length * math.Pow(u, 1/f.shape()), true
+	default:
+		t := f.scale() * math.Pow(-math.Log1p(-u), 1/f.shape())
+		return t, t < length
+	}
+}
