@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // ForestOptions of extremely randomised trees. Zero values are the defaults in
@@ -16,6 +17,9 @@ type ForestOptions struct {
 	// MinLeaf is the least number of rows in a leaf (1); a threshold that leaves fewer on
 	// a side is not taken.
 	MinLeaf int
+	// Features is how many that differ among a node's rows are looked at, drawn at random
+	// (all). Fewer are faster, and make trees more unlike.
+	Features int
 	// Seed of the random thresholds.
 	Seed uint64
 }
@@ -30,7 +34,7 @@ func (o *ForestOptions) defaults() error {
 	if o.MinLeaf == 0 {
 		o.MinLeaf = 1
 	}
-	if o.Trees < 1 || o.Trees > maxTrees || o.MinSplit < 2 || o.MinLeaf < 1 {
+	if o.Trees < 1 || o.Trees > maxTrees || o.MinSplit < 2 || o.MinLeaf < 1 || o.Features < 0 {
 		return fmt.Errorf("%w: options %+v", ErrInput, *o)
 	}
 	return nil
@@ -54,7 +58,7 @@ func FitForest(x []float64, d int, y []float64, o ForestOptions) (*Forest, error
 		return nil, err
 	}
 	f := &Forest{}
-	g := &forester{x: x, d: d, y: y, minSplit: o.MinSplit, minLeaf: float64(o.MinLeaf), rows: make([]int32, len(y))}
+	g := &forester{x: transposed(x, d), y: y, minSplit: o.MinSplit, minLeaf: float64(o.MinLeaf), most: o.Features, rows: make([]int32, len(y))}
 	all := make([]int32, d)
 	for i := range all {
 		all[i] = int32(i)
@@ -111,20 +115,34 @@ func Moments(values []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
-// forester grows one tree after the other.
+// transposed returns the columns one after the other: a split reads few of them, many
+// rows of each.
+func transposed(x []float64, d int) [][]float64 {
+	n := len(x) / d
+	columns := make([][]float64, d)
+	for f := range columns {
+		columns[f] = make([]float64, n)
+		for i := range n {
+			columns[f][i] = x[i*d+f]
+		}
+	}
+	return columns
+}
+
+// forester grows one tree after the other. x is by column.
 type forester struct {
-	x        []float64
-	d        int
+	x        [][]float64
 	y        []float64
 	minSplit int
 	minLeaf  float64
+	most     int
 	random   *rand.Rand
 	rows     []int32
 	tree     []node
 }
 
-// grow appends the subtree of the rows, which it reorders, and returns its index. Only
-// the given features differ among the rows.
+// grow appends the subtree of the rows, which it reorders, and returns its index. No
+// other than the given features differ among the rows.
 func (g *forester) grow(rows, features []int32) int {
 	at := len(g.tree)
 	var mean, low, high float64
@@ -146,7 +164,7 @@ func (g *forester) grow(rows, features []int32) int {
 	}
 	n := 0
 	for k, r := range rows {
-		if g.x[int(r)*g.d+feature] <= threshold {
+		if g.x[feature][r] <= threshold {
 			rows[n], rows[k] = rows[k], rows[n]
 			n++
 		}
@@ -158,18 +176,30 @@ func (g *forester) grow(rows, features []int32) int {
 
 // split returns the best of one uniform threshold a feature; -1 where all rows are
 // equal or no threshold leaves enough rows on both sides. Of equals the first counts.
-// differ are those of the features in which the rows differ: the others are constant in
-// all nodes below, too.
+// differ are the features without those that were found not to differ among the rows:
+// these are constant in all nodes below, too.
 func (g *forester) split(rows, features []int32, mean float64) (feature int, threshold float64, differ []int32) {
 	feature = -1
 	differ = make([]int32, 0, len(features))
+	if g.most > 0 && g.most < len(features) {
+		features = slices.Clone(features)
+		g.random.Shuffle(len(features), func(i, j int) { features[i], features[j] = features[j], features[i] })
+	}
 	best := math.Inf(-1)
-	for _, f32 := range features {
-		f := int(f32)
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, r := range rows {
-			v := g.x[int(r)*g.d+f]
-			low, high = min(low, v), max(high, v)
+	for k, f32 := range features {
+		if g.most > 0 && len(differ) >= g.most {
+			differ = append(differ, features[k:]...) // some may not differ
+			break
+		}
+		f, column := int(f32), g.x[f32]
+		low := column[rows[0]]
+		high := low
+		for _, r := range rows[1:] {
+			if v := column[r]; v < low {
+				low = v
+			} else if v > high {
+				high = v
+			}
 		}
 		if !(high > low) {
 			continue
@@ -181,7 +211,7 @@ func (g *forester) split(rows, features []int32, mean float64) (feature int, thr
 		}
 		var sum, n float64
 		for _, r := range rows {
-			if g.x[int(r)*g.d+f] <= t {
+			if column[r] <= t {
 				sum += g.y[r] - mean
 				n++
 			}

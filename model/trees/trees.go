@@ -138,6 +138,8 @@ type grower struct {
 	residual []float64
 	// order has the rows by rising value of each feature.
 	order [][]int32
+	// sorted has their values.
+	sorted [][]float64
 	// leaf is the node that a row is in.
 	leaf []int32
 }
@@ -152,6 +154,11 @@ func newGrower(x []float64, d int, o Options) *grower {
 		}
 		slices.SortStableFunc(rows, func(a, b int32) int { return cmp.Compare(x[int(a)*d+f], x[int(b)*d+f]) })
 		g.order = append(g.order, rows)
+		values := make([]float64, n)
+		for i, r := range rows {
+			values[i] = x[int(r)*d+f]
+		}
+		g.sorted = append(g.sorted, values)
 	}
 	return g
 }
@@ -233,12 +240,16 @@ func (g *grower) best(from, to int) []split {
 		for i := range splits {
 			splits[i].leftSum, splits[i].leftCount = 0, 0
 		}
-		for _, r := range rows {
+		values := g.sorted[f]
+		if values[0] == values[len(values)-1] {
+			continue // nothing to split by
+		}
+		for k, r := range rows {
 			i := int(g.leaf[r]) - from
 			if i < 0 {
 				continue
 			}
-			s, v := &splits[i], g.x[int(r)*g.d+f]
+			s, v := &splits[i], values[k]
 			if s.leftCount >= float64(g.o.MinLeaf) && s.count-s.leftCount >= float64(g.o.MinLeaf) && v > s.last {
 				right, rightCount := s.sum-s.leftSum, s.count-s.leftCount
 				gain := s.leftSum*s.leftSum/s.leftCount + right*right/rightCount - s.sum*s.sum/s.count
