@@ -75,8 +75,9 @@ type key struct{ cloud, name string } // both lower case
 // Catalog is a table of machine types. It does not change after it is built and
 // is safe for concurrent use.
 type Catalog struct {
-	rows  map[key]MachineType
-	order []key // as added: built-in first
+	rows   map[key]MachineType
+	order  []key    // as added: built-in first
+	clouds []string // that have rows, sorted
 }
 
 //go:embed machines.csv
@@ -107,22 +108,14 @@ func (c *Catalog) add(m MachineType) {
 	if _, known := c.rows[k]; !known {
 		c.order = append(c.order, k)
 	}
+	if i, known := slices.BinarySearch(c.clouds, k.cloud); !known {
+		c.clouds = slices.Insert(c.clouds, i, k.cloud)
+	}
 	c.rows[k] = m
 }
 
 // Clouds lists the names that rows stand under, sorted.
-func (c *Catalog) Clouds() []string {
-	seen := make(map[string]bool)
-	var clouds []string
-	for _, k := range c.order {
-		if !seen[k.cloud] {
-			seen[k.cloud] = true
-			clouds = append(clouds, k.cloud)
-		}
-	}
-	slices.Sort(clouds)
-	return clouds
-}
+func (c *Catalog) Clouds() []string { return slices.Clone(c.clouds) }
 
 // aliases are infrastructures that do not begin with the name of their cloud.
 func alias(infrastructure string) string {
@@ -135,10 +128,10 @@ func alias(infrastructure string) string {
 	return ""
 }
 
-// clouds returns the names that an infrastructure is looked up under, the most
+// cloudsOf returns the names that an infrastructure is looked up under, the most
 // specific first, and only those that have rows.
-func (c *Catalog) clouds(infrastructure string) []string {
-	known := c.Clouds()
+func (c *Catalog) cloudsOf(infrastructure string) []string {
+	known := c.clouds
 	var out []string
 	for name := strings.ToLower(strings.TrimSpace(infrastructure)); name != ""; {
 		if slices.Contains(known, name) {
@@ -156,7 +149,7 @@ func (c *Catalog) clouds(infrastructure string) []string {
 // The error wraps [ErrUnknownInfrastructure] or [ErrUnknownMachineType], and the
 // latter names the nearest ones.
 func (c *Catalog) Lookup(infrastructure, name string) (MachineType, error) {
-	clouds := c.clouds(infrastructure)
+	clouds := c.cloudsOf(infrastructure)
 	if len(clouds) == 0 {
 		return MachineType{}, c.unknownInfrastructure(infrastructure)
 	}
@@ -174,7 +167,7 @@ func (c *Catalog) Lookup(infrastructure, name string) (MachineType, error) {
 
 func (c *Catalog) unknownInfrastructure(infrastructure string) error {
 	return fmt.Errorf("%w %q (known: %s; a catalog file of your own can add it)",
-		ErrUnknownInfrastructure, clip(infrastructure), strings.Join(c.Clouds(), ", "))
+		ErrUnknownInfrastructure, clip(infrastructure), strings.Join(c.clouds, ", "))
 }
 
 // MachineTypes lists the machine types of an infrastructure, those that a more
@@ -183,7 +176,7 @@ func (c *Catalog) unknownInfrastructure(infrastructure string) error {
 func (c *Catalog) MachineTypes(infrastructure string) []MachineType {
 	clouds := c.Clouds()
 	if infrastructure != "" {
-		clouds = c.clouds(infrastructure)
+		clouds = c.cloudsOf(infrastructure)
 	}
 	seen := make(map[string]bool)
 	var out []MachineType

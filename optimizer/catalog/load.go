@@ -59,7 +59,7 @@ func (c *Catalog) with(source string, rows []row) (*Catalog, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%s: holds no machine type", source)
 	}
-	out := &Catalog{rows: maps.Clone(c.rows), order: slices.Clone(c.order)}
+	out := &Catalog{rows: maps.Clone(c.rows), order: slices.Clone(c.order), clouds: slices.Clone(c.clouds)}
 	said := make(map[key]string, len(rows))
 	for _, r := range rows {
 		k := key{strings.ToLower(r.cloud), strings.ToLower(r.name)}
@@ -80,7 +80,7 @@ func (c *Catalog) with(source string, rows []row) (*Catalog, error) {
 
 // base returns what is known of a machine type before a row of a file.
 func (c *Catalog) base(cloud, name string) (MachineType, bool) {
-	for _, cl := range c.clouds(cloud) {
+	for _, cl := range c.cloudsOf(cloud) {
 		if m, ok := c.rows[key{cl, strings.ToLower(name)}]; ok {
 			return m, true
 		}

@@ -86,7 +86,7 @@ func space(machines []MachineType, scaleOuts []int) ([]Choice, error) {
 // With needWatts, families of which the catalog knows the power are taken: on AWS
 // those are one to two generations older.
 func (c *Catalog) DefaultMachineTypes(infrastructure string, needWatts bool) ([]MachineType, error) {
-	clouds := c.clouds(infrastructure)
+	clouds := c.cloudsOf(infrastructure)
 	if len(clouds) == 0 {
 		return nil, c.unknownInfrastructure(infrastructure)
 	}
