@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -91,7 +90,9 @@ func TestPrintForeseen(t *testing.T) {
 				continue
 			}
 			n++
-			for name, m := range map[string]search.Method{"": search.NewEvidence(), " and prediction": foreseeing{search.NewEvidence(), predicted}} {
+			methods := map[string]search.Method{"": search.NewEvidence()}
+			methods[" and prediction"] = foreseeing{search.NewEvidence(), predicted}
+			for name, m := range methods {
 				for _, s := range []*Scenario{nil, &full} {
 					key := "alone" + name
 					if s != nil {
@@ -110,7 +111,7 @@ func TestPrintForeseen(t *testing.T) {
 			}
 		}
 		for _, key := range []string{"alone", "alone and prediction", "others' runs", "others' runs and prediction"} {
-			t.Log(fmt.Sprintf("%s, %.0f workloads, %s: AUC %.3f", table.name, n, key, sum[key]/n))
+			t.Logf("%s, %.0f workloads, %s: AUC %.3f", table.name, n, key, sum[key]/n)
 		}
 	}
 }
