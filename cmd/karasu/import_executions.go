@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/schollz/progressbar/v3"
@@ -80,6 +81,10 @@ type executionImport struct {
 	name     func(e model.Execution, h naming.Hints) importedExecution // of a dry run
 	client   karasuv1connect.KarasuServiceClient
 	bar      *progressbar.ProgressBar
+	// byItem says that the bar counts items: nobody knows how large they are.
+	byItem bool
+	// service says that a service was asked, which may have nothing new.
+	service bool
 
 	// The request that is being filled, and the files that its executions are from.
 	req   *karasuv1.ImportExecutionsRequest
@@ -91,10 +96,10 @@ type executionImport struct {
 }
 
 // importExecutions reads items and stores what they hold, then prints a summary. What
-// names the items for people, such as "event log". All are found before the first is
-// read, so that progress has an end.
-func (f importFlags) importExecutions(a *app, what string, items iter.Seq2[importItem, error]) error {
-	im := &executionImport{a: a, flags: f}
+// names the items for people, such as "event log", and service says that a service is
+// asked. All are found before the first is read, so that progress has an end.
+func (f importFlags) importExecutions(a *app, what string, service bool, items iter.Seq2[importItem, error]) error {
+	im := &executionImport{a: a, flags: f, service: service}
 	if err := im.prepare(); err != nil {
 		return err
 	}
@@ -111,9 +116,10 @@ func (f importFlags) importExecutions(a *app, what string, items iter.Seq2[impor
 	return im.end(what, len(list), err)
 }
 
-// importStream is [importFlags.importExecutions] of what a service gives one by one.
-func (f importFlags) importStream(a *app, what string, items iter.Seq2[importItem, error]) error {
-	im := &executionImport{a: a, flags: f}
+// importStream is [importFlags.importExecutions] of what comes one by one. Service says
+// that a service is asked.
+func (f importFlags) importStream(a *app, what string, service bool, items iter.Seq2[importItem, error]) error {
+	im := &executionImport{a: a, flags: f, service: service}
 	if err := im.prepare(); err != nil {
 		return err
 	}
@@ -205,12 +211,20 @@ func (im *executionImport) progress(list []importItem) {
 	for _, item := range list {
 		total += item.bytes
 	}
-	if total == 0 || !isTerminal(im.a.stderr) {
+	if im.byItem = total == 0; im.byItem {
+		total = int64(len(list))
+	}
+	if total < 2 || !isTerminal(im.a.stderr) {
 		return
 	}
-	im.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(im.a.stderr), progressbar.OptionSetDescription("importing"),
-		progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(false),
-		progressbar.OptionThrottle(100e6), progressbar.OptionClearOnFinish())
+	options := []progressbar.Option{
+		progressbar.OptionSetWriter(im.a.stderr), progressbar.OptionSetDescription("importing"), progressbar.OptionShowBytes(!im.byItem),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100 * time.Millisecond), progressbar.OptionClearOnFinish(),
+	}
+	if im.byItem {
+		options = append(options, progressbar.OptionShowIts(), progressbar.OptionShowCount())
+	}
+	im.bar = progressbar.NewOptions64(total, options...)
 }
 
 // item reads one item. An error ends the import.
@@ -218,7 +232,7 @@ func (im *executionImport) item(item importItem) error {
 	var seen int64
 	progress := func(n int) {
 		seen += int64(n)
-		if im.bar != nil {
+		if im.bar != nil && !im.byItem {
 			_ = im.bar.Add(n) // a progress bar that fails is no reason to stop
 		}
 	}
@@ -227,6 +241,9 @@ func (im *executionImport) item(item importItem) error {
 		return im.a.ctx.Err()
 	}
 	progress(int(max(0, item.bytes-seen)))
+	if im.bar != nil && im.byItem {
+		_ = im.bar.Add(1) // as above
+	}
 	if err != nil {
 		im.skip(item.name, err)
 	}

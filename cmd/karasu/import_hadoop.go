@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/karasu-project/karasu/model"
@@ -28,7 +29,7 @@ Example:
 
 // Run reads the histories and sends what they tell to the daemon.
 func (c importHadoopCmd) Run(a *app) error {
-	return c.importExecutions(a, "Hadoop job history", paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
+	return c.importExecutions(a, "Hadoop job history", false, paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
 		return func(yield func(importItem, error) bool) {
 			for f, err := range hadoop.FindPath(a.ctx, path) {
 				item := importItem{name: f.Name, bytes: f.Bytes, read: func(ctx context.Context, _ func(int)) ([]model.Execution, error) {
@@ -69,7 +70,7 @@ func (c importFlinkCmd) Run(a *app) error {
 			}
 		}
 	}
-	return c.importStream(a, "Flink job", paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
+	return c.importStream(a, "Flink job", slices.ContainsFunc(c.Paths, isURL), paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
 		if isURL(path) {
 			return c.server(a, path)
 		}

@@ -66,11 +66,7 @@ func (c importHistoryCmd) Run(a *app) error {
 	if stored > 0 && !c.JSON {
 		a.note("%s stored before", plural(stored, "application was", "applications were"))
 	}
-	if len(fresh) == 0 && !c.JSON {
-		_, err := fmt.Fprintln(a.stdout, "Nothing is new.")
-		return err
-	}
-	return c.importExecutions(a, "Spark event log", func(yield func(importItem, error) bool) {
+	return c.importExecutions(a, "Spark event log", true, func(yield func(importItem, error) bool) {
 		for _, at := range fresh {
 			item := importItem{name: at.Label(), read: func(ctx context.Context, progress func(int)) ([]model.Execution, error) {
 				return one(server.Read(ctx, at, progress))

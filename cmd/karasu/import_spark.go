@@ -37,7 +37,7 @@ Examples:
 
 // Run reads the logs and sends what they tell to the daemon.
 func (c importSparkCmd) Run(a *app) error {
-	return c.importExecutions(a, "Spark event log", paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
+	return c.importExecutions(a, "Spark event log", false, paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
 		return func(yield func(importItem, error) bool) {
 			for l, err := range spark.FindPath(a.ctx, path) {
 				item := importItem{name: l.Name, bytes: l.Bytes, read: func(ctx context.Context, progress func(int)) ([]model.Execution, error) {

@@ -97,6 +97,12 @@ func (im *executionImport) summary(what string, files int) error {
 	switch {
 	case err != nil || len(im.done) > 0:
 		return err
+	case im.service && len(im.skipped) == 0:
+		if im.flags.JSON {
+			return nil
+		}
+		_, err := fmt.Fprintln(im.a.stdout, "Nothing is new.")
+		return err
 	case len(im.skipped) == 1:
 		return fmt.Errorf("nothing was imported: the only file holds no %s", what)
 	case len(im.skipped) > 1:

@@ -150,6 +150,11 @@ func TestHistoryServer(t *testing.T) {
 			t.Errorf("import %d: %swant %s", i+1, out, want)
 		}
 	}
+	var again struct{ Imported, Files int }
+	o.query(&again, "import", "spark-history", server.URL)
+	if again.Imported != 0 || again.Files != 0 {
+		t.Errorf("import once more: %+v", again)
+	}
 	if downloads != 1 {
 		t.Errorf("%d logs were downloaded, want 1", downloads)
 	}
