@@ -148,7 +148,10 @@ func (im *executionImport) end(what string, items int, err error) error {
 	if im.bar != nil {
 		_ = im.bar.Finish() // it is only for looking at
 	}
-	if im.a.ctx.Err() != nil {
+	switch {
+	case im.a.ctx.Err() != nil && (im.flags.DryRun || len(im.done) == 0):
+		err = errors.New("interrupted; nothing was stored")
+	case im.a.ctx.Err() != nil:
 		err = fmt.Errorf("interrupted; %s stored, and what is imported again changes nothing", plural(len(im.done), "application was", "applications were"))
 	}
 	if err != nil {
