@@ -14,8 +14,6 @@ type chain struct {
 	candidates []restartCut
 	width      float64
 	exact      bool
-	// by[i] is the probability of a failure before candidate i is ready.
-	by []float64
 }
 
 // label is a sequence that ends in some candidate: saved counts what is saved before
@@ -28,10 +26,12 @@ type label struct {
 
 func (c *chain) plan(k int) Plan {
 	g := c.v.g
-	p := Plan{LostSeconds: c.f.lost(g.end)}
+	p := Plan{LostSeconds: c.f.lost(g.end), FirstSeconds: c.v.resume.first()}
 	n := len(c.candidates)
-	c.prepare()
-	whole := c.f.by(g.end, g.end)
+	last := make([]float64, n) // what a candidate saves as the last one
+	for i := range n {
+		last[i] = c.gain(i, g.end)
+	}
 	table := make([][][]label, k) // by number of cuts less one, and candidate
 	best, bestK, bestI, bestAt := 0.0, -1, 0, 0
 	for r := range k {
@@ -45,7 +45,7 @@ func (c *chain) plan(k int) Plan {
 			}
 			table[r][j] = list
 			for at, l := range list {
-				if saved := l.saved + c.candidates[j].saved*(whole-c.by[j]); saved > best*(1+1e-12) {
+				if saved := l.saved + last[j]; saved > best*(1+1e-12) {
 					best, bestK, bestI, bestAt = saved, r, j, at
 				}
 			}
@@ -70,11 +70,10 @@ func (c *chain) plan(k int) Plan {
 	return p
 }
 
-func (c *chain) prepare() {
-	c.by = make([]float64, len(c.candidates))
-	for i, a := range c.candidates {
-		c.by[i] = c.f.by(a.ready, c.v.g.end)
-	}
+// gain is what candidate i saves by failures up to a time.
+func (c *chain) gain(i int, until float64) float64 {
+	a, g := c.candidates[i], c.v.g
+	return c.f.gain(c.v.resume.first(), a.start, a.ready, until, g.end)
 }
 
 // extend appends candidate j to shorter sequences.
@@ -86,7 +85,7 @@ func (c *chain) extend(shorter [][]label, j int) []label {
 		if a.start >= b.start {
 			continue
 		}
-		gain := a.saved * (c.by[j] - c.by[i])
+		gain := c.gain(i, b.ready)
 		for at, l := range shorter[i] {
 			if cost := l.cost + b.cost; cost <= c.v.budget {
 				list = append(list, label{saved: l.saved + gain, cost: cost, previous: int32(i), at: int32(at)})

@@ -84,28 +84,57 @@ func (f Failures) by(seconds, length float64) float64 {
 	}
 }
 
-// lossSteps are the intervals of the numeric integral in lost.
-const lossSteps = 2_000
+// lost is the expected work, in seconds, that a failure costs a job that starts over.
+func (f Failures) lost(length float64) float64 { return f.mean(length, length) }
 
-// lost is the expected work, in seconds, that a failure costs a job that starts over:
-// the integral of t over the law, which is length x by(length) less the integral of by.
-func (f Failures) lost(length float64) float64 {
+// mean is the integral of the failure's time over the law from 0 to a time.
+func (f Failures) mean(until, length float64) float64 {
+	until = min(until, length)
+	return max(0, until*f.by(until, length)-f.area(until, length))
+}
+
+// areaSteps are the intervals of the numeric integral in area.
+const areaSteps = 500
+
+// area is the integral of by from 0 to a time.
+func (f Failures) area(until, length float64) float64 {
+	if length <= 0 || until <= 0 {
+		return 0
+	}
 	switch {
 	case f.Law == "" || f.Law == Uniform:
-		return length * (1 + f.From) / 2
+		x := max(0, until/length-f.From)
+		return length * x * x / 2 / (1 - f.From)
 	case f.PerHour == 0:
 		k := f.shape()
-		return length * k / (k + 1)
+		return length * math.Pow(until/length, k+1) / (k + 1)
+	case f.Law == Exponential:
+		r := f.PerHour / 3600
+		return until + math.Expm1(-r*until)/r
 	}
-	// Steps shrink towards 0, where the Weibull law is steep.
+	// Steps shrink towards 0, where the law is steep.
 	sum, before := 0.0, 0.0
-	for i := 1; i <= lossSteps; i++ {
-		a, b := float64(i-1)/lossSteps, float64(i)/lossSteps
-		now := f.by(length*b*b*b, length)
-		sum += (before + now) / 2 * length * (b*b*b - a*a*a)
+	for i := 1; i <= areaSteps; i++ {
+		a, b := float64(i-1)/areaSteps, float64(i)/areaSteps
+		now := f.by(until*b*b*b, length)
+		sum += (before + now) / 2 * until * (b*b*b - a*a*a)
 		before = now
 	}
-	return max(0, length*f.by(length, length)-sum)
+	return sum
+}
+
+// gain is what a cut is expected to save by failures between two times: the work from
+// the first stage's start to its point, but not more than had passed.
+func (f Failures) gain(first, point, from, to, length float64) float64 {
+	if from = max(from, first); to <= from {
+		return 0
+	}
+	turn := min(max(point, from), to)
+	sum := point*(f.by(to, length)-f.by(turn, length)) - first*(f.by(to, length)-f.by(from, length))
+	if turn > from {
+		sum += f.mean(turn, length) - f.mean(from, length)
+	}
+	return max(0, sum)
 }
 
 // Draw returns the time of a first failure from a uniform number in [0, 1), and false

@@ -58,8 +58,6 @@ type Graph struct {
 	stages []Stage
 	// parents and children of stage i are list[at[i]:at[i+1]], as places in the order.
 	parentAt, parentList, childAt, childList []int32
-	// runs are the stages' places in order of their starts.
-	runs []int32
 	// end is the job's end in seconds, bytes the sum of all outputs.
 	end, bytes float64
 	// raised counts the stages whose end was below a parent's.
@@ -178,11 +176,6 @@ func (g *Graph) link() {
 		g.bytes += s.Bytes
 	}
 	g.end = g.stages[n-1].End
-	g.runs = make([]int32, n)
-	for i := range g.runs {
-		g.runs[i] = int32(i)
-	}
-	slices.SortStableFunc(g.runs, func(a, b int32) int { return cmp.Compare(g.stages[a].Start, g.stages[b].Start) })
 	g.parentAt, g.childAt = make([]int32, n+1), make([]int32, n+1)
 	for i, s := range g.stages {
 		g.parentAt[i+1] = g.parentAt[i] + int32(len(s.Parents))
@@ -212,24 +205,6 @@ func (g *Graph) Len() int { return len(g.stages) }
 
 // Seconds is when the job ends: the latest end of a stage.
 func (g *Graph) Seconds() float64 { return g.end }
-
-// work is the time before a moment in which some stage runs, in seconds: what a job
-// that starts again there does not repeat. Time before the first stage, and between
-// stages, is spent again.
-func (g *Graph) work(until float64) float64 {
-	sum, covered := 0.0, 0.0
-	for _, i := range g.runs {
-		s := g.stages[i]
-		if s.Start >= until {
-			break
-		}
-		if end := min(s.End, until); end > covered {
-			sum += end - max(covered, s.Start)
-			covered = end
-		}
-	}
-	return sum
-}
 
 // Bytes is the sum of all outputs.
 func (g *Graph) Bytes() float64 { return g.bytes }

@@ -22,6 +22,10 @@ type Problem struct {
 	// MaxSlowdown bounds the time of the writes as a share of the job's time, such as
 	// .05; 0 is no bound.
 	MaxSlowdown float64
+	// Packed says that a job that starts again runs what is left as soon as what it reads
+	// is there, with slots enough; otherwise stages keep their recorded starts, which
+	// saves less.
+	Packed bool
 }
 
 // Share is the problem with a budget that is a share of all of a graph's output bytes.
@@ -71,9 +75,9 @@ type Cut struct {
 	Seconds float64
 	// DurableBytes are written, ByteSeconds of temporary storage freed by it.
 	DurableBytes, ByteSeconds float64
-	// RestartSeconds is where a job starts again that failed after the cut: the earliest
-	// start of a stage after it. SavedSeconds of work before it are not repeated.
-	RestartSeconds, SavedSeconds float64
+	// RestartSeconds is the point of its time from which a job goes on that failed after
+	// the cut.
+	RestartSeconds float64
 }
 
 // Result is a cut and how good it can be at most.
@@ -102,6 +106,7 @@ type values struct {
 	worth, cost []float64
 	pinned      []bool
 	budget      float64
+	resume      *resume
 }
 
 func (p Problem) values(g *Graph) (*values, error) {
@@ -110,7 +115,7 @@ func (p Problem) values(g *Graph) (*values, error) {
 		return nil, err
 	}
 	n := g.Len()
-	v := &values{g: g, worth: make([]float64, n), cost: make([]float64, n), pinned: make([]bool, n), budget: b}
+	v := &values{g: g, worth: make([]float64, n), cost: make([]float64, n), pinned: make([]bool, n), budget: b, resume: g.resume(p.Packed)}
 	for i, s := range g.stages {
 		if s.Hotspot || !p.HotspotsOnly {
 			v.worth[i] = s.Bytes
@@ -152,11 +157,10 @@ func (v *values) measure(in []bool) (worth, cost float64, last int, allowed bool
 func (v *values) cut(in []bool) Cut {
 	var c Cut
 	g := v.g
-	c.RestartSeconds = g.end
+	c.RestartSeconds = v.resume.point(in)
 	worth, cost, last, _ := v.measure(in)
 	for i, s := range g.stages {
 		if i >= len(in) || !in[i] {
-			c.RestartSeconds = min(c.RestartSeconds, s.Start)
 			continue
 		}
 		c.Before = append(c.Before, s.ID)
@@ -170,7 +174,6 @@ func (v *values) cut(in []bool) Cut {
 	if last >= 0 {
 		c.Seconds = g.stages[last].End
 	}
-	c.SavedSeconds = g.work(c.RestartSeconds)
 	c.DurableBytes = cost
 	c.ByteSeconds = worth * (g.end - c.Seconds)
 	return c

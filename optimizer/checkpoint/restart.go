@@ -17,6 +17,9 @@ type Plan struct {
 	// LostSeconds is the work that a failure is expected to cost without a cut,
 	// SavedSeconds what the cuts are expected to save of it.
 	LostSeconds, SavedSeconds float64
+	// FirstSeconds is the point of its time from which a job goes on that starts over: the
+	// first stage's start. What goes before is done again in any case.
+	FirstSeconds float64
 	// Marginal[i] is what the best plan with at most i+1 cuts saves, in seconds; the
 	// difference to the one before is what one more cut adds.
 	Marginal []float64
@@ -50,9 +53,7 @@ const (
 type restartCut struct {
 	in           []bool
 	start, ready float64 // seconds
-	// saved is the work before start.
-	saved float64
-	cost  float64
+	cost         float64
 }
 
 // PlanRestart finds the at most k cuts that save most work when the job fails, within
@@ -88,9 +89,9 @@ func (s *solver) restartCuts(width float64) (out []restartCut, exact bool) {
 	g := s.v.g
 	n := g.Len()
 	starts := make([]float64, 0, n)
-	for _, st := range g.stages {
-		if st.Start > g.stages[g.runs[0]].Start {
-			starts = append(starts, st.Start)
+	for _, start := range s.v.resume.start {
+		if start > s.v.resume.first() {
+			starts = append(starts, start)
 		}
 	}
 	slices.Sort(starts)
@@ -121,7 +122,7 @@ func (s *solver) restartAt(out []restartCut, start, width float64) []restartCut 
 	var fixes []fix
 	last := -1
 	for i := n - 1; i >= 0; i-- {
-		must[i] = g.stages[i].Start < start
+		must[i] = s.v.resume.start[i] < start
 		for _, c := range g.children(i) {
 			must[i] = must[i] || must[c]
 		}
@@ -148,16 +149,13 @@ func (s *solver) restartAt(out []restartCut, start, width float64) []restartCut 
 			continue
 		}
 		cheapest = l.cost
-		c := restartCut{in: l.in, cost: l.cost, start: g.end}
+		c := restartCut{in: l.in, cost: l.cost, start: s.v.resume.point(l.in)}
 		lastEnd := 0.0
 		for i := range n {
-			if i >= len(l.in) || !l.in[i] {
-				c.start = min(c.start, g.stages[i].Start)
-				continue
+			if i < len(l.in) && l.in[i] {
+				lastEnd = g.stages[i].End
 			}
-			lastEnd = g.stages[i].End
 		}
-		c.saved = g.work(c.start)
 		if c.ready = lastEnd + c.cost/width; c.ready < g.end {
 			out = append(out, c)
 		}

@@ -17,13 +17,7 @@ func restarts(g *Graph, p Problem) (out []restartCut) {
 		if last < 0 || cost > v.budget {
 			return
 		}
-		c := restartCut{start: g.end, ready: g.stages[last].End + cost/p.Bandwidth, cost: cost}
-		for i, s := range g.stages {
-			if !in[i] {
-				c.start = min(c.start, s.Start)
-			}
-		}
-		c.saved = g.work(c.start)
+		c := restartCut{start: v.resume.point(in), ready: g.stages[last].End + cost/p.Bandwidth, cost: cost}
 		out = append(out, c)
 	})
 	return out
@@ -33,7 +27,7 @@ func TestPlanAgreesWithEveryPairOfCuts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 7)
 		p := drawProblem(t, g)
-		p.HotspotsOnly = false
+		p.Packed = rapid.Bool().Draw(t, "packed")
 		p.Bandwidth = rapid.SampledFrom([]float64{1, 10, 1000}).Draw(t, "bandwidth")
 		p.MaxSlowdown = rapid.SampledFrom([]float64{0, .05, .3}).Draw(t, "slow-down")
 		f := rapid.SampledFrom([]Failures{{}, {From: .75}, {Law: Weibull}, {Law: Exponential, PerHour: 100}}).Draw(t, "failures")
@@ -43,14 +37,14 @@ func TestPlanAgreesWithEveryPairOfCuts(t *testing.T) {
 		}
 		cuts := restarts(g, p)
 		one, two := 0.0, 0.0
-		whole := f.by(g.end, g.end)
+		first := v.resume.first()
 		for _, a := range cuts {
 			if a.ready < g.end {
-				one = max(one, a.saved*(whole-f.by(a.ready, g.end)))
+				one = max(one, f.gain(first, a.start, a.ready, g.end, g.end))
 			}
 			for _, b := range cuts {
 				if a.ready <= b.ready && a.start < b.start && b.ready < g.end && a.cost+b.cost <= v.budget {
-					two = max(two, a.saved*(f.by(b.ready, g.end)-f.by(a.ready, g.end))+b.saved*(whole-f.by(b.ready, g.end)))
+					two = max(two, f.gain(first, a.start, a.ready, b.ready, g.end)+f.gain(first, b.start, b.ready, g.end, g.end))
 				}
 			}
 		}

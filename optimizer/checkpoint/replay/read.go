@@ -19,8 +19,6 @@ const (
 	maxLine = 64 << 20
 	// maxJobs bounds the graphs of a file.
 	maxJobs = 100_000
-	// launchSeconds pass from the end of a stage's last parent to its own start.
-	launchSeconds = .130
 	// slots are the tasks that run at once where a schedule has to be made up.
 	slots = 64
 )
@@ -49,12 +47,15 @@ type rawStage struct {
 }
 
 // Queries reads stage graphs of SQL queries, one JSON object a line, and completes
-// their timelines. Errors: ErrFormat and those of [checkpoint.NewGraph].
-func Queries(r io.Reader) ([]Job, error) {
-	return lines(r, func(raw rawJob) (Job, error) {
-		g, err := checkpoint.NewGraph(timeline(raw.Stages))
-		return Job{Name: raw.Query, Group: raw.Benchmark, Graph: g}, err
-	})
+// their timelines. The data leaves out who reads a broadcast; with broadcasts, such
+// edges are matched. Errors: ErrFormat and those of [checkpoint.NewGraph].
+func Queries(broadcasts bool) func(r io.Reader) ([]Job, error) {
+	return func(r io.Reader) ([]Job, error) {
+		return lines(r, func(raw rawJob) (Job, error) {
+			g, err := checkpoint.NewGraph(timeline(raw.Stages, broadcasts))
+			return Job{Name: raw.Query, Group: raw.Benchmark, Graph: g}, err
+		})
+	}
 }
 
 // Workflows reads task graphs of scientific workflows, one JSON object a line, and

@@ -10,11 +10,17 @@ import (
 )
 
 // timeline completes the times of a query's stages. Known ends are kept; another stage
-// ends launchSeconds and its duration after its last parent, but not after the known
+// ends checkpoint.LaunchSeconds and its duration after its last parent, but not after the known
 // start of a child. Stages come back as they are if they depend on each other in a
 // cycle or on stages that are not there; [checkpoint.NewGraph] says so.
-func timeline(raw []rawStage) []checkpoint.Stage {
-	parents := broadcasts(raw)
+func timeline(raw []rawStage, matched bool) []checkpoint.Stage {
+	parents := make([][]int, len(raw))
+	for i, s := range raw {
+		parents[i] = s.Parents
+	}
+	if matched {
+		parents = broadcasts(raw)
+	}
 	at, order := topological(raw, parents)
 	stages := make([]checkpoint.Stage, len(raw))
 	known := make([]float64, len(raw)) // the earliest known start of a child
@@ -42,7 +48,7 @@ func timeline(raw []rawStage) []checkpoint.Stage {
 			for _, p := range parents[i] {
 				t.End = max(t.End, stages[at[p]].End)
 			}
-			t.End = min(t.End+launchSeconds+s.DurationMS/1e3, known[i])
+			t.End = min(t.End+checkpoint.LaunchSeconds+s.DurationMS/1e3, known[i])
 		}
 		t.Start = max(0, t.End-s.DurationMS/1e3)
 	}
