@@ -26,7 +26,7 @@ type label struct {
 
 func (c *chain) plan(k int) Plan {
 	g := c.v.g
-	p := Plan{LostSeconds: c.f.lost(g.end), FirstSeconds: c.v.resume.first()}
+	p := Plan{LostSeconds: c.f.lost(g.end), FirstSeconds: c.v.resume.first}
 	n := len(c.candidates)
 	last := make([]float64, n) // what a candidate saves as the last one
 	for i := range n {
@@ -73,7 +73,7 @@ func (c *chain) plan(k int) Plan {
 // gain is what candidate i saves by failures up to a time.
 func (c *chain) gain(i int, until float64) float64 {
 	a, g := c.candidates[i], c.v.g
-	return c.f.gain(c.v.resume.first(), a.start, a.ready, until, g.end)
+	return c.f.gain(c.v.resume.first, a.start, a.ready, until, g.end)
 }
 
 // extend appends candidate j to shorter sequences.

@@ -57,17 +57,20 @@ func Everything(g *Graph, pr Problem) (Policy, error) {
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(ready[a], ready[b]) })
 	done := make([]bool, g.Len())
 	r := g.resume(pr.Packed)
-	p.FirstSeconds = r.first()
+	p.FirstSeconds = r.first
+	runs := make([]int32, g.Len())
+	copy(runs, order)
+	slices.SortStableFunc(runs, func(a, b int32) int { return cmp.Compare(r.start[a], r.start[b]) })
 	next := 0 // in order of starts, the first that is not done
 	for _, i := range order {
 		done[i] = true
-		for next < len(r.runs) && done[r.runs[next]] {
+		for next < len(runs) && done[runs[next]] {
 			next++
 		}
-		if next == len(r.runs) || ready[i] >= g.end {
+		if next == len(runs) || ready[i] >= g.end {
 			break
 		}
-		p.add(Step{ready[i], r.start[r.runs[next]]})
+		p.add(Step{ready[i], r.start[runs[next]]})
 	}
 	return p, nil
 }
@@ -100,7 +103,7 @@ func Largest(g *Graph, pr Problem) (Policy, error) {
 	}
 	r := g.resume(pr.Packed)
 	write := g.stages[at].Bytes / width
-	p := Policy{WriteSeconds: write, FirstSeconds: r.first()}
+	p := Policy{WriteSeconds: write, FirstSeconds: r.first}
 	p.add(Step{g.stages[at].End + write, r.point(skipped)})
 	return p, nil
 }

@@ -15,6 +15,9 @@ type solver struct {
 	// worthOf and costOf are the coefficients of the nodes.
 	worthOf, costOf []float64
 	flows           int
+	// carried is the multiplier, in whole numbers, of the flow that the network holds; 0
+	// if it holds none.
+	carried float64
 }
 
 // line is a closed set as a function of the multiplier on the budget.
@@ -97,6 +100,7 @@ func (s *solver) build(hi int) {
 		}
 	}
 	s.net.link()
+	s.carried = 0
 	s.weights, s.closed = grow(s.weights, n), grow(s.closed, n)
 }
 
@@ -122,7 +126,12 @@ func (s *solver) heaviest(hi int, multiplier float64) *line {
 	for v := range s.net.n {
 		s.weights[v] = int64(math.Round((s.worthOf[v] - multiplier*s.costOf[v]) * scale))
 	}
-	s.net.closure(s.weights, s.closed)
+	factor := 0.0
+	if s.carried > 0 {
+		factor = multiplier * scale / s.carried
+	}
+	s.net.closure(s.weights, factor, s.closed)
+	s.carried = multiplier * scale
 	s.flows++
 	in := make([]bool, hi)
 	for i := range hi {

@@ -90,7 +90,7 @@ func (s *solver) restartCuts(width float64) (out []restartCut, exact bool) {
 	n := g.Len()
 	starts := make([]float64, 0, n)
 	for _, start := range s.v.resume.start {
-		if start > s.v.resume.first() {
+		if start > s.v.resume.first {
 			starts = append(starts, start)
 		}
 	}

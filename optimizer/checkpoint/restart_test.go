@@ -37,7 +37,7 @@ func TestPlanAgreesWithEveryPairOfCuts(t *testing.T) {
 		}
 		cuts := restarts(g, p)
 		one, two := 0.0, 0.0
-		first := v.resume.first()
+		first := v.resume.first
 		for _, a := range cuts {
 			if a.ready < g.end {
 				one = max(one, f.gain(first, a.start, a.ready, g.end, g.end))

@@ -1,9 +1,6 @@
 package checkpoint
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // LaunchSeconds pass from the end of a stage's last parent to its own start: what is
 // usual in Spark's logs.
@@ -13,9 +10,9 @@ const LaunchSeconds = .130
 type resume struct {
 	g *Graph
 	// start is, by place, the point before which a job is that still has to run the
-	// stage; runs are the places in that order.
+	// stage; first is the least, the point of a job that has all stages left.
 	start []float64
-	runs  []int32
+	first float64
 }
 
 // resume of a recorded job keeps to the recorded starts: a job is at the earliest start
@@ -23,27 +20,26 @@ type resume struct {
 // with slots enough, so that the job is its longest remaining path before its end.
 func (g *Graph) resume(packed bool) *resume {
 	n := g.Len()
-	r := &resume{g: g, start: make([]float64, n), runs: make([]int32, n)}
+	r := &resume{g: g, start: make([]float64, n)}
+	if !packed {
+		for i, s := range g.stages {
+			r.start[i] = s.Start
+		}
+		r.first = slices.Min(r.start)
+		return r
+	}
 	path := make([]float64, n) // the longest path from a stage's start to the job's end
 	for i := n - 1; i >= 0; i-- {
 		s := g.stages[i]
-		r.runs[i] = int32(i)
-		r.start[i] = s.Start
-		if !packed {
-			continue
-		}
 		for _, c := range g.children(i) {
 			path[i] = max(path[i], path[c])
 		}
 		path[i] += s.End - s.Start + LaunchSeconds
 		r.start[i] = max(0, g.end-path[i])
 	}
-	slices.SortStableFunc(r.runs, func(a, b int32) int { return cmp.Compare(r.start[a], r.start[b]) })
+	r.first = slices.Min(r.start)
 	return r
 }
-
-// first is the point of a job that has all stages left.
-func (r *resume) first() float64 { return r.start[r.runs[0]] }
 
 // point is where a job is whose stages outside a set are left.
 func (r *resume) point(in []bool) float64 {
