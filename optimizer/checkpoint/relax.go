@@ -32,6 +32,8 @@ type line struct {
 type relaxation struct {
 	bound          float64
 	within, beyond *line
+	// multiplier is the last one tried, near the best.
+	multiplier float64
 }
 
 // slopes bounds the minimum cuts for one relaxation; the secant search takes four to
@@ -148,8 +150,9 @@ func (s *solver) line(in []bool) *line {
 // relax solves the linear program of the sets among the first hi stages that obey the
 // fixes, by a secant search for the multiplier: the bound is the least, over all
 // multipliers, of the heaviest closed set's worth - multiplier x (cost - budget). It
-// stops early, with a valid bound, when the bound is not above enough. Nil if there is no set.
-func (s *solver) relax(hi int, fixes []fix, enough float64) *relaxation {
+// stops early, with a valid bound, when the bound is not above enough. A multiplier
+// above 0, of a similar subproblem, is tried first. Nil if there is no set.
+func (s *solver) relax(hi int, fixes []fix, enough, first float64) *relaxation {
 	if _, ok := s.reduce(hi, fixes); !ok {
 		return nil
 	}
@@ -173,18 +176,23 @@ func (s *solver) relax(hi int, fixes []fix, enough float64) *relaxation {
 		}
 		r.within = cheap
 	}
-	for range slopes {
+	for try := range slopes {
 		m := (r.beyond.worth - r.within.worth) / (r.beyond.cost - r.within.cost)
+		if try == 0 && first > 0 {
+			m = first
+		}
 		if !(m > 0) || math.IsInf(m, 0) { // the cheaper set frees as much
 			r.bound = min(r.bound, r.within.worth)
 			r.beyond = nil
 			return r
 		}
+		r.multiplier = m
 		l := s.heaviest(hi, m)
 		at := func(l *line) float64 { return l.worth - m*(l.cost-budget) }
-		value := max(at(l), at(r.within))
+		value := max(at(l), at(r.within), at(r.beyond))
 		r.bound = min(r.bound, value*(1+rounding))
-		if at(l) <= at(r.within)*(1+rounding) || r.bound <= enough {
+		guessed := try == 0 && first > 0 // and not where the two sets meet
+		if !guessed && at(l) <= at(r.within)*(1+rounding) || r.bound <= enough {
 			if l.cost <= budget && l.worth > r.within.worth {
 				r.within = l
 			}

@@ -94,6 +94,8 @@ type subproblem struct {
 	// and not that of the one that it was split from.
 	worth   float64
 	relaxed bool
+	// multiplier is near the relaxation's best one.
+	multiplier float64
 	// branch is the stage to decide next, or -1.
 	branch int32
 }
@@ -169,11 +171,11 @@ func (s *search) push(n subproblem) {
 // evaluate relaxes a subproblem and tries the sets that come out.
 func (s *search) evaluate(n subproblem) {
 	s.relaxations++
-	r := s.relax(s.horizons[n.to], n.fixes, s.value/s.seconds(n.from))
+	r := s.relax(s.horizons[n.to], n.fixes, s.value/s.seconds(n.from), n.multiplier)
 	if r == nil {
 		return
 	}
-	n.worth, n.relaxed, n.branch = min(n.worth, r.bound), true, -1
+	n.worth, n.relaxed, n.branch, n.multiplier = min(n.worth, r.bound), true, -1, r.multiplier
 	s.try(r)
 	if r.beyond == nil && n.from == n.to {
 		return // the relaxation's set is within the budget, so optimal here
