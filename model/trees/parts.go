@@ -12,8 +12,6 @@ type Parts struct {
 	Trees    int
 	Features []int32
 	Values   []float32
-	// Base is added to the sum of a boosted ensemble; 0 for a forest.
-	Base float64
 }
 
 // Bounds of parts, which may come from anybody.
@@ -25,13 +23,6 @@ const (
 
 // Parts returns the forest's trees. Thresholds and values are rounded to 32 bits.
 func (f *Forest) Parts() Parts { return parts(f.trees) }
-
-// Parts returns the ensemble's trees. Thresholds and values are rounded to 32 bits.
-func (e *Ensemble) Parts() Parts {
-	p := parts(e.trees)
-	p.Base = e.base
-	return p
-}
 
 func parts(list [][]node) Parts {
 	p := Parts{Trees: len(list)}
@@ -60,18 +51,6 @@ func (p Parts) Forest(d int) (*Forest, error) {
 		return nil, err
 	}
 	return &Forest{trees: list}, nil
-}
-
-// Ensemble returns the boosted ensemble of parts over d features. It wraps [ErrInput].
-func (p Parts) Ensemble(d int) (*Ensemble, error) {
-	list, err := p.read(d)
-	if err != nil {
-		return nil, err
-	}
-	if !(math.Abs(p.Base) <= maxValue) {
-		return nil, fmt.Errorf("%w: base %g", ErrInput, p.Base)
-	}
-	return &Ensemble{features: d, base: p.Base, trees: list}, nil
 }
 
 func (p Parts) read(d int) ([][]node, error) {
