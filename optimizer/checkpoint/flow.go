@@ -74,7 +74,7 @@ func (f *network) closure(weights []int64, factor float64, closed []bool) {
 	f.spread()
 	f.relabelAll()
 	f.enqueueActive()
-	work, limit := 0, 4*(f.n+len(f.out))+64
+	work, limit := 0, f.n+len(f.out)+64
 	for head := 0; head < len(f.queue); head++ {
 		v := f.queue[head]
 		f.queued[v] = false

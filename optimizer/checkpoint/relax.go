@@ -18,6 +18,10 @@ type solver struct {
 	// carried is the multiplier, in whole numbers, of the flow that the network holds; 0
 	// if it holds none.
 	carried float64
+	// tolerance is how much a relaxation's bound may be above its best, as a share.
+	tolerance float64
+	// flowLimit ends the work; 0 is none.
+	flowLimit int
 }
 
 // line is a closed set as a function of the multiplier on the budget.
@@ -43,6 +47,9 @@ const slopes = 40
 // rounding is what weights in whole numbers and sums in floating point may be off by,
 // relatively, with a wide margin.
 const rounding = 1e-9
+
+// spent reports whether no more minimum cuts may be solved.
+func (s *solver) spent() bool { return s.flowLimit > 0 && s.flows >= s.flowLimit }
 
 // build makes the closure problem of the reduced subproblem.
 func (s *solver) build(hi int) {
@@ -192,7 +199,7 @@ func (s *solver) relax(hi int, fixes []fix, enough, first float64) *relaxation {
 		value := max(at(l), at(r.within), at(r.beyond))
 		r.bound = min(r.bound, value*(1+rounding))
 		guessed := try == 0 && first > 0 // and not where the two sets meet
-		if !guessed && at(l) <= at(r.within)*(1+rounding) || r.bound <= enough {
+		if !guessed && at(l) <= at(r.within)*(1+s.tolerance) || r.bound <= enough || s.spent() {
 			if l.cost <= budget && l.worth > r.within.worth {
 				r.within = l
 			}
