@@ -132,7 +132,11 @@ func (p *Planner) current() []Stage {
 		length := out[i].End - out[i].Start
 		ready := 0.0
 		for _, parent := range s.Parents {
-			ready = max(ready, out[p.place[parent]].End)
+			if k := p.place[parent]; p.done[k] {
+				ready = max(ready, p.stages[k].End)
+			} else {
+				ready = max(ready, out[k].End)
+			}
 		}
 		out[i].End = max(out[i].End, math.Nextafter(p.now, math.Inf(1)))
 		if len(s.Parents) > 0 {
