@@ -8,8 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -42,7 +40,7 @@ func (f jsonFlag) show(a *app, m proto.Message, human func(w *bytes.Buffer)) err
 }
 
 // showWithout is [jsonFlag.show] without fields of the list that the message holds: they
-// are unknown there, which their zero values would hide.
+// are unknown there, which their zero values would hide. "a.b" is field b of field a.
 func (f jsonFlag) showWithout(a *app, m proto.Message, list string, fields []string, human func(w *bytes.Buffer)) error {
 	if !f.JSON {
 		return a.print(human)
@@ -57,7 +55,12 @@ func (f jsonFlag) showWithout(a *app, m proto.Message, list string, fields []str
 	}
 	for _, item := range whole[list] {
 		for _, f := range fields {
-			delete(item, f)
+			in, name := item, f
+			if outer, inner, nested := strings.Cut(f, "."); nested {
+				in, _ = item[outer].(map[string]any)
+				name = inner
+			}
+			delete(in, name)
 		}
 	}
 	return writeJSON(a.stdout, whole)
@@ -71,7 +74,7 @@ func (a *app) print(human func(w *bytes.Buffer)) error {
 	return err
 }
 
-// table lines columns up on runes.
+// table lines columns up as a terminal shows them.
 type table struct {
 	header []string
 	// right says which columns are flush right: numbers.
@@ -131,14 +134,14 @@ func (t *table) String() string {
 	lines := append([][]string{t.header}, t.rows...)
 	for _, line := range lines {
 		for i, c := range line {
-			width[i] = max(width[i], utf8.RuneCountInString(c))
+			width[i] = max(width[i], columns(c))
 		}
 	}
 	var out strings.Builder
 	for _, line := range lines {
 		var b strings.Builder
 		for i, c := range line {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			pad := strings.Repeat(" ", width[i]-columns(c))
 			if t.right[i] {
 				c = pad + c
 			} else {
@@ -152,17 +155,6 @@ func (t *table) String() string {
 		out.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 	}
 	return out.String()
-}
-
-// clean replaces what could move a terminal's cursor or turn its text around:
-// names come from peers.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }
 
 // isTerminal says whether progress may be drawn on w.

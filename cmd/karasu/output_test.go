@@ -13,12 +13,14 @@ func TestTableLinesUp(t *testing.T) {
 	tab.add("Übung", "1", "x")
 	tab.add("a", "1,000", "")
 	tab.add("日本語の名前", "20", "long\nline\x1b[31m")
+	tab.add("👩\u200d💻", "300", "y")
 	var out bytes.Buffer
 	tab.print(&out, "empty")
-	want := "NAME    VALUE  NOTE\n" +
-		"Übung       1  x\n" +
-		"a       1,000\n" +
-		"日本語の名前     20  long�line�[31m\n"
+	want := "NAME          VALUE  NOTE\n" +
+		"Übung             1  x\n" +
+		"a             1,000\n" +
+		"日本語の名前     20  long�line�[31m\n" +
+		"👩\u200d💻              300  y\n"
 	if out.String() != want {
 		t.Errorf("table is\n%swant\n%s", out.String(), want)
 	}
@@ -26,6 +28,20 @@ func TestTableLinesUp(t *testing.T) {
 	newTable("A").print(&out, "Nothing.")
 	if out.String() != "Nothing.\n" {
 		t.Errorf("an empty table is %q", out.String())
+	}
+}
+
+func TestLongNamesAreShortened(t *testing.T) {
+	const n = maxNameColumns
+	for _, tt := range []struct{ in, want string }{
+		{strings.Repeat("x", n), strings.Repeat("x", n)},
+		{strings.Repeat("x", n+1), strings.Repeat("x", n-1) + "…"},
+		{strings.Repeat("語", n), strings.Repeat("語", n/2-1) + "…"},
+		{strings.Repeat("👩\u200d💻", n), strings.Repeat("👩\u200d💻", n/2-1) + "…"},
+	} {
+		if got := tableName(tt.in); got != tt.want || columns(got) > n {
+			t.Errorf("%.20s is shortened to %q, want %q", tt.in, got, tt.want)
+		}
 	}
 }
 

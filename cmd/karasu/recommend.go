@@ -94,7 +94,7 @@ func printPredictions(w *bytes.Buffer, settings *karasuv1.SearchSettings, predic
 	ranked(predictions, current, func(rank string, p *karasuv1.Prediction) {
 		t.add(rank, configuration(p.GetConfiguration()), seconds(p.GetRuntimeSeconds()),
 			seconds(p.GetRuntimeLowSeconds()), seconds(p.GetRuntimeHighSeconds()),
-			optional(p.CostUsd, dollars), optional(p.EnergyWh, energy), optional(p.CarbonG, carbon), optional(p.ProbabilityOfMeetingTarget, percent))
+			optional(p.CostUsd, dollars), optional(p.EnergyWh, energy), optional(p.CarbonG, carbon), optional(p.ProbabilityOfMeetingTarget, chance))
 	})
 	t.hideUnknown("COST", "ENERGY", "CARBON", kept).print(w, "No configuration can be recommended.")
 }
@@ -103,13 +103,12 @@ func printPredictions(w *bytes.Buffer, settings *karasuv1.SearchSettings, predic
 // nothing says how long the job takes.
 func printRatios(w *bytes.Buffer, predictions []*karasuv1.Prediction, current *karasuv1.Prediction) {
 	t := newTable(">#", "CONFIGURATION", ">RUNTIME", ">COST")
-	times := func(v, of float64) string { return fmt.Sprintf("x %.2f", v/of) }
 	ranked(predictions, current, func(rank string, p *karasuv1.Prediction) {
 		cost := unknown
 		if best := predictions[0].CostUsd; best != nil && p.CostUsd != nil && *best > 0 {
-			cost = times(p.GetCostUsd(), *best)
+			cost = times(p.GetCostUsd() / *best)
 		}
-		t.add(rank, configuration(p.GetConfiguration()), times(p.GetRuntimeSeconds(), predictions[0].GetRuntimeSeconds()), cost)
+		t.add(rank, configuration(p.GetConfiguration()), times(p.GetRuntimeSeconds()/predictions[0].GetRuntimeSeconds()), cost)
 	})
 	t.hideUnknown("COST").print(w, "No configuration can be recommended.")
 }

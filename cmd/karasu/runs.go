@@ -36,7 +36,7 @@ func (c runsListCmd) Run(a *app) error {
 	return c.show(a, res.Msg, func(w *bytes.Buffer) {
 		t := newTable("ID", "START", "JOB", "DATASET", "TOPIC", ">INPUT", "CONFIGURATION", ">RUNTIME", "OUTCOME")
 		for _, r := range res.Msg.GetRuns() {
-			t.add(short(r.GetId()), startOf(r), dash(r.GetWorkload().GetJob()), dash(r.GetWorkload().GetDataset()), topicOf(r.GetWorkload()),
+			t.add(short(r.GetId()), startOf(r), dash(tableName(r.GetWorkload().GetJob())), dash(tableName(r.GetWorkload().GetDataset())), topicOf(r.GetWorkload()),
 				size(r.GetWorkload().GetInputBytes()), configuration(r.GetConfiguration()), seconds(r.GetRuntimeSeconds()), outcome(r.GetOutcome()))
 		}
 		t.print(w, c.none(res.Msg.GetKnownJobs()))

@@ -75,8 +75,9 @@ func (c searchListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	predicted := []string{"incumbent", "weights", "next", "front", "hint"}
-	return c.showWithout(a, res.Msg, "searches", predicted, func(w *bytes.Buffer) {
+	// What is not predicted, and candidates by the thousand, whose number is there.
+	left := []string{"incumbent", "weights", "next", "front", "hint", "settings.configurations"}
+	return c.showWithout(a, res.Msg, "searches", left, func(w *bytes.Buffer) {
 		t := newTable("JOB", "TOPIC", "OBJECTIVE", ">TARGET", ">BUDGET", ">RUNS", ">CANDIDATES", "BEST", ">VALUE")
 		for _, s := range res.Msg.GetSearches() {
 			best, value := bestStep(s)
@@ -87,7 +88,7 @@ func (c searchListCmd) Run(a *app) error {
 			if v := s.GetSettings().GetBudgetUsd(); v > 0 {
 				budget = dollars(v)
 			}
-			t.add(s.GetSettings().GetWorkload().GetJob(), topicOf(s.GetSettings().GetWorkload()), s.GetSettings().GetObjective(),
+			t.add(tableName(s.GetSettings().GetWorkload().GetJob()), topicOf(s.GetSettings().GetWorkload()), s.GetSettings().GetObjective(),
 				seconds(s.GetSettings().GetTargetSeconds()), budget, fmt.Sprint(len(s.GetSteps())), number(s.GetCandidates()), best, value)
 		}
 		t.hideUnknown("TARGET", "BUDGET").print(w, "No searches. Begin one with: karasu search start")

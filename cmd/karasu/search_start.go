@@ -70,7 +70,7 @@ func (c searchStartCmd) Run(a *app) error {
 func describeGoal(s *karasuv1.SearchSettings) string {
 	goal := "lowest " + cmp.Or(s.GetObjective(), "cost")
 	if several(s.GetObjective()) {
-		goal = "Pareto front of " + strings.ReplaceAll(s.GetObjective(), ",", " and ")
+		goal = "Pareto front of " + listed(strings.Split(s.GetObjective(), ","))
 	}
 	var limits []string
 	if s.GetTargetSeconds() > 0 {
@@ -83,7 +83,7 @@ func describeGoal(s *karasuv1.SearchSettings) string {
 		goal += " within " + strings.Join(limits, " and ")
 	}
 	if s.GetConfidence() > 0 {
-		goal += fmt.Sprintf(", %.4g%% sure", 100*s.GetConfidence())
+		goal += fmt.Sprintf(", %.10g%% sure", 100*s.GetConfidence())
 	}
 	return goal
 }

@@ -53,7 +53,7 @@ func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion, at sta
 		fmt.Fprintf(w, "  carbon   %s\n", interval(p, p.CarbonG, carbonEquivalent))
 	}
 	if p.ProbabilityOfMeetingTarget != nil {
-		fmt.Fprintf(w, "  %-8s %s likely to be met\n", limitsOf(at.settings), percent(p.GetProbabilityOfMeetingTarget()))
+		fmt.Fprintf(w, "  %-8s %s likely to be met\n", limitsOf(at.settings), chance(p.GetProbabilityOfMeetingTarget()))
 	}
 	if t := s.GetStopAfterSeconds(); t > 0 {
 		fmt.Fprintf(w, "  stop     at %s and report --timeout; its gain times its chance is still the largest of all candidates\n", seconds(t))
@@ -122,6 +122,9 @@ func expectedSaving(s *karasuv1.Suggestion, at standing) string {
 		return ""
 	}
 	share := -math.Expm1(-s.GetExpectedImprovement())
+	if share < 0.0005 {
+		return "next to nothing"
+	}
 	return fmt.Sprintf("about %s a run (%s)", objective(primary(at.settings.GetObjective()), *at.best*share), percent(share))
 }
 
@@ -135,15 +138,15 @@ func printAlternative(w *bytes.Buffer, label string, other, than *karasuv1.Predi
 // beside compares a configuration with another one: "8xm4.large: runtime x 0.90, cost x
 // 1.02, 80% likely".
 func beside(other, than *karasuv1.Prediction) string {
-	text := fmt.Sprintf("%s: runtime x %.2f", configuration(other.GetConfiguration()), other.GetRuntimeSeconds()/than.GetRuntimeSeconds())
+	text := configuration(other.GetConfiguration()) + ": runtime " + times(other.GetRuntimeSeconds()/than.GetRuntimeSeconds())
 	if other.CostUsd != nil && than.GetCostUsd() > 0 {
-		text += fmt.Sprintf(", cost x %.2f", other.GetCostUsd()/than.GetCostUsd())
+		text += ", cost " + times(other.GetCostUsd()/than.GetCostUsd())
 	}
 	if other.EnergyWh != nil && than.GetEnergyWh() > 0 {
-		text += fmt.Sprintf(", energy x %.2f", other.GetEnergyWh()/than.GetEnergyWh())
+		text += ", energy " + times(other.GetEnergyWh()/than.GetEnergyWh())
 	}
 	if other.ProbabilityOfMeetingTarget != nil {
-		text += fmt.Sprintf(", %s likely within limits", percent(other.GetProbabilityOfMeetingTarget()))
+		text += fmt.Sprintf(", %s likely within limits", chance(other.GetProbabilityOfMeetingTarget()))
 	}
 	return text
 }

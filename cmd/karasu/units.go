@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -29,19 +30,25 @@ func seconds(s float64) string {
 	return time.Duration(math.Round(s) * 1e9).String()
 }
 
-// dollars prints an amount with at least two digits that mean something.
+// dollars prints an amount with at least two digits that mean something, down to a
+// millionth.
 func dollars(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 1000:
 		return "$" + humanize.CommafWithDigits(math.Round(v), 0)
 	case a >= 0.1:
 		return fmt.Sprintf("$%.2f", v)
-	case a >= 0.01:
-		return fmt.Sprintf("$%.3f", v)
 	case a == 0:
 		return "$0"
+	case a < 1e-6:
+		return "<$0.000001"
 	}
-	return fmt.Sprintf("$%.2g", v)
+	digits := 1 - int(math.Floor(math.Log10(math.Abs(v)))) // two that are not zero
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	for len(text) > len("0.00") && strings.HasSuffix(text, "0") {
+		text = text[:len(text)-1]
+	}
+	return "$" + text
 }
 
 // energy prints watt-hours.
@@ -81,11 +88,34 @@ func size(bytes float64) string {
 	return humanize.Bytes(uint64(bytes))
 }
 
+// percent prints a share; what is not all of it, or nothing, is not called so.
 func percent(share float64) string {
-	if share > 0 && share < 0.01 {
+	switch {
+	case share > 0 && share < 0.01:
 		return "<1%"
+	case share > 0.99 && share < 1:
+		return ">99%"
 	}
 	return fmt.Sprintf("%.0f%%", 100*share)
+}
+
+// chance prints a probability, which is never certain.
+func chance(p float64) string { return percent(min(max(p, math.SmallestNonzeroFloat64), 1-1e-9)) }
+
+// times prints a ratio: x 0.97, x 0.0012.
+func times(ratio float64) string {
+	if ratio > 0 && ratio < 0.1 {
+		return fmt.Sprintf("x %.2g", ratio)
+	}
+	return fmt.Sprintf("x %.2f", ratio)
+}
+
+// listed is "cost, runtime and energy".
+func listed(names []string) string {
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return strings.Join(names, "")
 }
 
 func configuration(c *karasuv1.Configuration) string {

@@ -24,7 +24,7 @@ func TestDollars(t *testing.T) {
 		in   float64
 		want string
 	}{
-		{0, "$0"}, {0.0000123, "$1.2e-05"}, {0.0045, "$0.0045"}, {0.0892, "$0.089"}, {0.36, "$0.36"}, {12.345, "$12.35"}, {1234567, "$1,234,567"},
+		{0, "$0"}, {0.0000123, "$0.000012"}, {4.1e-13, "<$0.000001"}, {0.05, "$0.05"}, {0.0501, "$0.05"}, {0.005, "$0.005"}, {0.0045, "$0.0045"}, {0.0892, "$0.089"}, {0.36, "$0.36"}, {12.345, "$12.35"}, {1234567, "$1,234,567"},
 	} {
 		if got := dollars(tt.in); got != tt.want {
 			t.Errorf("dollars(%g) = %q, want %q", tt.in, got, tt.want)
@@ -36,7 +36,11 @@ func TestOtherUnits(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{energy(92.61), "92.6 Wh"}, {energy(1523), "1.52 kWh"},
 		{size(0), "-"}, {size(20e9), "20 GB"}, {size(math.NaN()), "-"}, {size(math.Inf(1)), "-"},
-		{percent(0), "0%"}, {percent(.004), "<1%"}, {percent(.384), "38%"}, {percent(1), "100%"},
+		{percent(0), "0%"}, {percent(.004), "<1%"}, {percent(.384), "38%"}, {percent(1), "100%"}, {percent(.997), ">99%"}, {percent(.99), "99%"},
+		{chance(0), "<1%"}, {chance(.004), "<1%"}, {chance(.5), "50%"}, {chance(.9999999999), ">99%"}, {chance(1), ">99%"},
+		{times(.97), "x 0.97"}, {times(.00123), "x 0.0012"}, {times(12.3), "x 12.30"}, {times(0), "x 0.00"},
+		{listed([]string{"cost"}), "cost"}, {listed([]string{"cost", "runtime"}), "cost and runtime"},
+		{listed([]string{"cost", "runtime", "energy"}), "cost, runtime and energy"},
 		{counted(1, "run"), "1 run"}, {counted(1242, "run"), "1,242 runs"}, {counted(0, "run"), "0 runs"},
 		{objective("runtime", 90), "1m30s"}, {objective("energy", 90), "90 Wh"}, {objective("cost", 90), "$90.00"},
 		{shellWord("nightly-pagerank"), "nightly-pagerank"}, {shellWord("it's here"), `'it'\''s here'`}, {shellWord(""), "''"},

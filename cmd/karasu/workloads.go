@@ -58,7 +58,7 @@ func (c workloadsListCmd) Run(a *app) error {
 		}
 		t := newTable("JOB", "TOPIC", "DATASET", ">INPUT", ">OK", ">FAILED", ">TIMEOUT")
 		for _, x := range res.Msg.GetWorkloads() {
-			t.add(x.GetJob(), strings.TrimPrefix(x.GetTopic(), model.TopicPrefix), dash(x.GetDataset()), size(x.GetInputBytes()),
+			t.add(tableName(x.GetJob()), strings.TrimPrefix(x.GetTopic(), model.TopicPrefix), dash(tableName(x.GetDataset())), size(x.GetInputBytes()),
 				number(x.GetOk()), number(x.GetFailed()), number(x.GetTimeout()))
 		}
 		t.print(w, "No workload has runs.")
