@@ -18,10 +18,28 @@ type Config struct {
 	LevelMean float64
 	// LevelSD is its standard deviation; 0 takes Params.LevelSD.
 	LevelSD float64
+	// Borrowed is a second guess of the level, from other workloads; nil is none.
+	Borrowed *Level
 	// Supports are the traces of other workloads. None is the solo search.
 	Supports []Trace
 	// InputBytes of the target; 0 is unknown.
 	InputBytes float64
+}
+
+// Level is a guess of the mean log runtime over the candidates.
+type Level struct {
+	// Mean and SD > 0 are in ln seconds.
+	Mean, SD float64
+	// Share, in (0, 1), is the prior probability that it is this guess that holds and
+	// not the other one. Every hypothesis exists under both, and the runs decide.
+	Share float64
+}
+
+func (l *Level) validate() error {
+	if math.IsNaN(l.Mean) || math.IsInf(l.Mean, 0) || !(l.SD > 0) || math.IsInf(l.SD, 0) || !(l.Share > 0 && l.Share < 1) {
+		return fmt.Errorf("%w: a borrowed level of %g ± %g with a share of %g", ErrInvalid, l.Mean, l.SD, l.Share)
+	}
+	return nil
 }
 
 // Ensemble is a mixture of Gaussian hypotheses about the target's log runtimes,
@@ -34,6 +52,8 @@ type Ensemble struct {
 	families []*family
 	// prior are the log prior masses, one a hypothesis.
 	prior []float64
+	// borrows says that some families have a borrowed level.
+	borrows bool
 	// bounds are the stopped runs so far.
 	bounds []bound
 }
@@ -46,6 +66,11 @@ func New(p Params, c Config) (*Ensemble, error) {
 	}
 	if math.IsNaN(c.LevelMean) || math.IsInf(c.LevelMean, 0) || !(c.LevelSD >= 0) || math.IsInf(c.LevelSD, 0) {
 		return nil, fmt.Errorf("%w: a level of %g ± %g", ErrInvalid, c.LevelMean, c.LevelSD)
+	}
+	if c.Borrowed != nil {
+		if err := c.Borrowed.validate(); err != nil {
+			return nil, err
+		}
 	}
 	s, err := newSpace(&p, c.Candidates, c.Outside)
 	if err != nil {
@@ -124,6 +149,8 @@ type Mixture struct {
 	// Origin names the support workload that a hypothesis stands for, as indices
 	// into Config.Supports; nil is the solo prior.
 	Origin [][]int
+	// Borrowed says of a hypothesis that it has the level of other workloads; nil is none.
+	Borrowed []bool
 }
 
 // minVariance keeps a predictive variance above zero.
@@ -135,6 +162,9 @@ func (e *Ensemble) Predict() (*Mixture, error) {
 	n := len(e.prior)
 	m := &Mixture{
 		Weight: slices.Clone(e.prior), Mean: make([][]float64, n), Variance: make([][]float64, n), Origin: make([][]int, n),
+	}
+	if e.borrows {
+		m.Borrowed = make([]bool, n)
 	}
 	if len(e.bounds) == 0 {
 		for _, f := range e.families {
@@ -163,6 +193,17 @@ func (m *Mixture) Reweigh(factors []float64) {
 		total += m.Weight[h]
 	}
 	floats.Scale(1/total, m.Weight)
+}
+
+// BorrowedShare is the weight of the hypotheses with the level of other workloads.
+func (m *Mixture) BorrowedShare() float64 {
+	sum := 0.
+	for h, borrowed := range m.Borrowed {
+		if borrowed {
+			sum += m.Weight[h]
+		}
+	}
+	return sum
 }
 
 // MeanAt returns the mixture's mean log runtime at a candidate.

@@ -2,6 +2,7 @@ package ensemble
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -20,6 +21,8 @@ type family struct {
 	// origin are the traces behind it; nil for the solo prior.
 	origin              []int
 	levelMean, levelVar float64
+	// borrowed says that the level is that of other workloads.
+	borrowed bool
 	// mu and variance are of the posterior without a cliff, at every point.
 	mu, variance []float64
 	// v has, a run, the row L^-1 K over all points.
@@ -95,15 +98,45 @@ func (e *Ensemble) build(c *Config) error {
 	for i, d := range all {
 		e.add(shapes[i], d.mass, d.s.traces)
 	}
+	for _, f := range e.families {
+		f.levelMean, f.levelVar = c.LevelMean, c.LevelSD*c.LevelSD
+	}
+	if c.Borrowed != nil {
+		e.borrow(c.Borrowed)
+	}
 	total := floats.Sum(e.prior)
 	for i, m := range e.prior {
 		e.prior[i] = math.Log(m / total)
 	}
-	for _, f := range e.families {
-		f.levelMean, f.levelVar = c.LevelMean, c.LevelSD*c.LevelSD
-	}
 	e.Reset()
 	return nil
+}
+
+// borrow adds every family once more with another level, and splits the masses, which
+// are no logs yet.
+func (e *Ensemble) borrow(l *Level) {
+	e.borrows = true
+	masses := slices.Clone(e.prior)
+	for i, m := range masses {
+		e.prior[i] = (1 - l.Share) * m
+	}
+	for _, f := range slices.Clone(e.families) {
+		own := masses[f.first : f.first+f.hypotheses()]
+		e.add(f.shape, 0, f.origin)
+		twin := e.families[len(e.families)-1]
+		twin.levelMean, twin.levelVar, twin.borrowed = l.Mean, l.SD*l.SD, true
+		for i, m := range own {
+			e.prior[twin.first+i] = l.Share * m
+		}
+	}
+}
+
+// hypotheses is how many a family has.
+func (f *family) hypotheses() int {
+	if f.smooth {
+		return 1 + len(f.cliffs)
+	}
+	return len(f.cliffs)
 }
 
 // add appends a family and the masses of its hypotheses, which are logs only later.
@@ -211,6 +244,7 @@ func (f *family) predict(m *Mixture, n int) {
 	if f.smooth {
 		m.Weight[at] += f.log
 		m.Mean[at], m.Variance[at], m.Origin[at] = f.mu[:n], f.variance[:n], f.origin
+		f.mark(m, at)
 		at++
 	}
 	for k := range f.cliffs {
@@ -222,6 +256,14 @@ func (f *family) predict(m *Mixture, n int) {
 			c.variance[j] = f.variance[j] + variance*r*r
 		}
 		m.Mean[at], m.Variance[at], m.Origin[at] = c.mu, c.variance, f.origin
+		f.mark(m, at)
 		at++
+	}
+}
+
+// mark says of a hypothesis of the family whose level it has.
+func (f *family) mark(m *Mixture, at int) {
+	if f.borrowed {
+		m.Borrowed[at] = true
 	}
 }

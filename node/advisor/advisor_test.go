@@ -24,7 +24,8 @@ type fixture struct {
 	runs *private.DB
 }
 
-func newFixture(t testing.TB) fixture {
+// newFixture opens one; change may replace some of the options.
+func newFixture(t testing.TB, change ...func(*advisor.Options)) fixture {
 	t.Helper()
 	runs, err := private.OpenDB(t.TempDir(), private.Options{})
 	if err != nil {
@@ -38,7 +39,7 @@ func newFixture(t testing.TB) fixture {
 	t.Cleanup(func() { _ = shared.Close() })
 	machines := catalog.Builtin()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	a, err := advisor.New(advisor.Options{
+	o := advisor.Options{
 		Organisation: "acme", Runs: runs, Commons: shared, RuntimeModels: commons.NewRuntimeModels(shared), Catalog: machines,
 		Lookup: func(infrastructure, name string) (model.Resources, bool, bool) {
 			m, err := machines.Lookup(infrastructure, name)
@@ -50,7 +51,11 @@ func newFixture(t testing.TB) fixture {
 			now = now.Add(time.Second)
 			return now
 		},
-	})
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	a, err := advisor.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

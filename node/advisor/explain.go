@@ -35,7 +35,7 @@ func restsOn(weights []*karasuv1.Weight) string {
 	own, peers, predicted := 0.0, 0.0, 0.0
 	for _, w := range weights {
 		switch w.GetOrigin() {
-		case ownPrior:
+		case ownPrior, othersLevel: // the level is told apart
 		case ownHistory:
 			own += w.GetShare()
 		case foresight:
@@ -54,6 +54,9 @@ func restsOn(weights []*karasuv1.Weight) string {
 	}
 	return text
 }
+
+// smallWeight is not worth mentioning.
+const smallWeight = 0.005
 
 // stopAfter is the target in seconds where it is more likely missed than met; 0 where
 // a run should not be stopped.

@@ -159,6 +159,11 @@ const (
 	// contradiction is how many standard deviations apart a target and the level of
 	// like workloads are where the target says nothing about the job.
 	contradiction = 2
+	// levelDoubt is the prior probability that the level of like workloads says nothing
+	// about the job although the target is far from it. After an honest level, a job of
+	// like size is within levelSD of it and its first run decides; a level that is wrong
+	// by ten times and more has lost all weight after one run, whatever the doubt.
+	levelDoubt = 0.2
 )
 
 // contradicts reports whether a level, known with standard deviation sd (0: not at
@@ -175,16 +180,45 @@ func contradicts(p *search.Problem, mean, sd float64) bool {
 	return math.Abs(math.Log(p.Target.Seconds())-mean) > contradiction*math.Hypot(sd, targetSD)
 }
 
-// level guesses the mean log runtime over the candidates from supports of the same
-// framework and algorithm whose level is known: the organisation's own, and peers'
-// who share absolute runtimes. sd is 0 where there are none.
+// lendsLevel reports whether a support says how long jobs like the target take: one of
+// the same framework and algorithm whose level is known, of the organisation itself or of
+// a peer who shares absolute runtimes.
+func lendsLevel(p *search.Problem, s *search.Support) bool {
+	return s.Author != search.PredictionAuthor && s.Summary.Absolute &&
+		s.Summary.Topic.Framework == p.Topic.Framework && s.Summary.Topic.Algorithm == p.Topic.Algorithm
+}
+
+// lenders says whose supports a level is from: the organisation where it is one, and
+// whether all are the own history.
+func lenders(p *search.Problem) (organisation string, own bool) {
+	own = true
+	for i := range p.Supports {
+		s := &p.Supports[i]
+		switch {
+		case !lendsLevel(p, s):
+			continue
+		case organisation == "":
+			organisation = s.Organisation
+		case organisation != s.Organisation:
+			organisation = several
+		}
+		own = own && s.Author == ""
+	}
+	return organisation, own
+}
+
+// several stands for the organisations of a level that more than one of them lends.
+const several = "several"
+
+// level guesses the mean log runtime over the candidates from the supports that lend
+// theirs. sd is 0 where there are none.
 func level(p *search.Problem) (mean, sd float64) {
 	var levels []float64
 	for i := range p.Supports {
-		s := &p.Supports[i].Summary
-		if !s.Absolute || s.Topic.Framework != p.Topic.Framework || s.Topic.Algorithm != p.Topic.Algorithm {
+		if !lendsLevel(p, &p.Supports[i]) {
 			continue
 		}
+		s := &p.Supports[i].Summary
 		l := s.Level + levelPerCores*(coresOfCandidates(p)-coresOfPoints(s))
 		if theirs := s.InputBytes(); p.InputBytes > 0 && theirs > 0 {
 			l += levelPerInput * math.Log(p.InputBytes/theirs)

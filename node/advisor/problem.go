@@ -144,7 +144,7 @@ func (a *Advisor) problem(ctx context.Context, t *task, observed []search.Observ
 			return nil, err
 		}
 		if mean, sd := level(p); contradicts(p, mean, sd) {
-			p.LevelMean, p.LevelSD = mean, sd
+			p.LevelMean, p.LevelSD, p.LevelDoubt = mean, sd, levelDoubt
 		}
 		if err := a.foresee(ctx, t, p, observed); err != nil {
 			return nil, err

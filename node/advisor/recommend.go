@@ -168,7 +168,7 @@ func basis(t *task, p *search.Problem, e *search.Evaluation) string {
 	shared, used, predicted := 0.0, 0, 0.0
 	for _, w := range e.Weights {
 		switch {
-		case w.Support < 0 || w.Share < 0.005:
+		case w.Support < 0 || w.Share < smallWeight:
 		case p.Supports[w.Support].Author == search.PredictionAuthor:
 			predicted += w.Share
 		default:
@@ -183,8 +183,11 @@ func basis(t *task, p *search.Problem, e *search.Evaluation) string {
 	switch {
 	case used > 0:
 		text += fmt.Sprintf(" and the shapes of %s (%.0f%% of the weight)", count(used, "other workload"), 100*shared)
-	case predicted == 0:
+	case predicted == 0 && e.OthersLevel < smallWeight:
 		text += " and a general prior; no other workload that is known helps"
+	}
+	if e.OthersLevel >= smallWeight {
+		text += fmt.Sprintf("; %.0f%% of the weight takes how long the job takes from %s", 100*e.OthersLevel, levelOf(p))
 	}
 	if t.unforeseen != "" {
 		text += ". Runtimes are not predicted: " + t.unforeseen
@@ -203,6 +206,18 @@ func basis(t *task, p *search.Problem, e *search.Evaluation) string {
 		text += fmt.Sprintf(". How long it takes is guessed from %sother workloads of the same framework and algorithm, so runtimes are rough", from)
 	}
 	return text
+}
+
+// levelOf says whose level a search has borrowed.
+func levelOf(p *search.Problem) string {
+	switch organisation, own := lenders(p); {
+	case own:
+		return "your own other workloads"
+	case organisation == several:
+		return "workloads of several organisations"
+	default:
+		return "workloads of " + organisation
+	}
 }
 
 // count prints a number with its noun.

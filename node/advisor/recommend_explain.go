@@ -15,20 +15,14 @@ func (a *Advisor) explainRecommendation(t *task, p *search.Problem, e *search.Ev
 	if steps, _ := a.steps(t, p, e); len(steps) > 0 {
 		out.Best = steps[len(steps)-1].Best
 	}
-	if len(e.Weights) == 0 || len(e.Weights) == 1 && e.Weights[0].Support < 0 {
-		return nil
-	}
-	observed, err := a.observations(t)
-	if err != nil {
-		return err
-	}
-	alone := *p
-	alone.Supports = nil
-	solo, err := a.ask(t, &alone, observed)
+	solo, err := a.alone(t, p, e)
 	if err != nil {
 		return fmt.Errorf("recommend alone: %w", err)
 	}
-	if order := rank(&alone, solo); len(order) > 0 {
+	if solo == nil {
+		return nil
+	}
+	if order := rank(p, solo); len(order) > 0 {
 		out.WithoutOthers = prediction(p, e, order[0])
 	}
 	return nil

@@ -20,6 +20,10 @@ const ownPrior = "own prior"
 // foresight names the weight of a prediction of the job's runtimes.
 const foresight = "prediction"
 
+// othersLevel names the weight that takes from other workloads how long the job takes,
+// and nothing else.
+const othersLevel = "level"
+
 // ownHistory names the weight that rests on other workloads of the organisation.
 const ownHistory = "own history"
 
@@ -57,23 +61,30 @@ func (a *Advisor) compare(t *task, p *search.Problem, e *search.Evaluation, s *k
 	if i := runnerUp(t, p, e); i >= 0 {
 		s.RunnerUp = prediction(p, e, i)
 	}
-	if len(e.Weights) == 0 || e.Weights[0].Support < 0 && len(e.Weights) == 1 {
-		return nil
-	}
-	observed, err := a.observations(t)
-	if err != nil {
-		return err
-	}
-	alone := *p
-	alone.Supports = nil
-	solo, err := a.ask(t, &alone, observed)
+	solo, err := a.alone(t, p, e)
 	if err != nil {
 		return fmt.Errorf("search alone: %w", err)
 	}
-	if solo.Next >= 0 {
+	if solo != nil && solo.Next >= 0 {
 		s.WithoutOthers = prediction(p, e, solo.Next)
 	}
 	return nil
+}
+
+// alone evaluates a problem as a solo search would: without other workloads' shapes,
+// without their level and without a prediction from them. It is nil where none of them
+// carries any weight in e.
+func (a *Advisor) alone(t *task, p *search.Problem, e *search.Evaluation) (*search.Evaluation, error) {
+	if len(e.Weights) == 0 || len(e.Weights) == 1 && e.Weights[0].Support == search.OwnPrior {
+		return nil, nil
+	}
+	observed, err := a.observations(t)
+	if err != nil {
+		return nil, err
+	}
+	alone := *p
+	alone.Supports, alone.LevelMean, alone.LevelSD, alone.LevelDoubt = nil, 0, 0, 0
+	return a.ask(t, &alone, observed)
 }
 
 // runnerUp is the untried candidate of second largest acquisition; -1 where none is.
@@ -152,8 +163,13 @@ func (a *Advisor) steps(t *task, p *search.Problem, e *search.Evaluation) (steps
 func (a *Advisor) weights(p *search.Problem, ws []search.Weight) []*karasuv1.Weight {
 	out := make([]*karasuv1.Weight, 0, len(ws))
 	for _, w := range ws {
-		if w.Support < 0 {
+		switch w.Support {
+		case search.OwnPrior:
 			out = append(out, &karasuv1.Weight{Origin: ownPrior, Share: w.Share})
+			continue
+		case search.OthersLevel:
+			organisation, _ := lenders(p)
+			out = append(out, &karasuv1.Weight{Origin: othersLevel, Organisation: organisation, Topic: p.Topic.String(), Share: w.Share})
 			continue
 		}
 		s := p.Supports[w.Support]
@@ -202,7 +218,11 @@ func reason(p *search.Problem, e *search.Evaluation, s *karasuv1.Suggestion) str
 	default:
 		text += fmt.Sprintf("; expected to lower the best %s so far by %.0f%%", p.Objective, 100*-math.Expm1(-s.GetExpectedImprovement()))
 	}
-	return text + "; " + restsOn(s.GetWeights())
+	text += "; " + restsOn(s.GetWeights())
+	if e.OthersLevel >= smallWeight {
+		text += fmt.Sprintf("; %.0f%% of the weight takes how long the job takes from %s", 100*e.OthersLevel, levelOf(p))
+	}
+	return text
 }
 
 func prediction(p *search.Problem, e *search.Evaluation, i int) *karasuv1.Prediction {

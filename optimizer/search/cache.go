@@ -110,7 +110,10 @@ func (c *ensembleCache) entry(key [sha256.Size]byte) *cachedEnsemble {
 // fingerprint hashes everything that an ensemble is built from.
 func fingerprint(c *ensemble.Config) [sha256.Size]byte {
 	h := sha256.New()
-	numbers(h, c.LevelMean, c.LevelSD, c.InputBytes, float64(len(c.Candidates)), float64(len(c.Outside)))
+	numbers(h, c.LevelMean, c.LevelSD, c.InputBytes, float64(len(c.Candidates)), float64(len(c.Outside)), flag(c.Borrowed != nil))
+	if b := c.Borrowed; b != nil {
+		numbers(h, b.Mean, b.SD, b.Share)
+	}
 	points(h, c.Candidates)
 	points(h, c.Outside)
 	for i := range c.Supports {

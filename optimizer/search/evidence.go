@@ -74,13 +74,18 @@ func (m *Evidence) Evaluate(p *Problem, observed []Observation) (*Evaluation, er
 	m.weighMetrics(mixture, s, observed, config)
 
 	answers := s.answers(mixture, m.params.NoiseSD)
-	improvement, pareto := s.improvement(mixture, answers, config.LevelMean, m.params.NoiseSD)
+	level := config.LevelMean
+	if b := config.Borrowed; b != nil {
+		level += mixture.BorrowedShare() * (b.Mean - level)
+	}
+	improvement, pareto := s.improvement(mixture, answers, level, m.params.NoiseSD)
 	for i := range improvement {
 		improvement[i] *= s.history.success[i]
 	}
 	e := &Evaluation{
 		Predictions: predictions(mixture, improvement, s.limit, m.params.NoiseSD),
 		Weights:     shares(mixture, len(p.Supports), config.supports),
+		OthersLevel: mixture.BorrowedShare(),
 		Incumbent:   s.bestAnswer(answers),
 		Next:        argmaxOpen(s, improvement, mixture),
 	}
@@ -109,7 +114,10 @@ func (m *Evidence) config(s *state) *ensembleConfig {
 			c.LevelMean = s.history.points[0].logRuntime
 		}
 	}
-	if p.LevelSD > 0 {
+	switch {
+	case p.LevelSD > 0 && p.LevelDoubt > 0:
+		c.Borrowed = &ensemble.Level{Mean: p.LevelMean, SD: p.LevelSD, Share: 1 - p.LevelDoubt}
+	case p.LevelSD > 0:
 		c.LevelMean, c.LevelSD = p.LevelMean, p.LevelSD
 	}
 	for i := range p.Candidates {
@@ -260,16 +268,23 @@ func decideStop(e *Evaluation, s *state) {
 // shares sums the weights of hypotheses by support. A pooled support's weight is
 // split evenly between its traces.
 func shares(m *ensemble.Mixture, supports int, usable []int) []Weight {
-	own, of := 0., make([]float64, supports)
+	own, level, of := 0., 0., make([]float64, supports)
 	for h, w := range m.Weight {
-		if m.Origin[h] == nil {
+		switch {
+		case m.Origin[h] != nil:
+		case m.Borrowed != nil && m.Borrowed[h]:
+			level += w
+		default:
 			own += w
 		}
 		for _, t := range m.Origin[h] {
 			of[usable[t]] += w / float64(len(m.Origin[h]))
 		}
 	}
-	out := []Weight{{Support: -1, Share: min(own, 1)}}
+	out := []Weight{{Support: OwnPrior, Share: min(own, 1)}}
+	if level > 0 {
+		out = append(out, Weight{Support: OthersLevel, Share: min(level, 1)})
+	}
 	for i, w := range of {
 		if w > 0 {
 			out = append(out, Weight{Support: i, Share: min(w, 1)})

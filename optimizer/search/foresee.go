@@ -72,7 +72,7 @@ func Foresee(p *Problem, predicted []predict.Distribution, observed []Observatio
 		n++
 	}
 	off /= max(n, 1)
-	p.LevelMean, p.LevelSD = level, math.Hypot(levelCaution*sd, off)
+	p.LevelMean, p.LevelSD, p.LevelDoubt = level, math.Hypot(levelCaution*sd, off), 0
 
 	s := model.Summary{
 		Topic: p.Topic, Pseudonym: predictionPseudonym, Absolute: true, Level: level,

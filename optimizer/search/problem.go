@@ -26,6 +26,8 @@ func (p *Problem) Validate() error {
 		return fmt.Errorf("input size %g bytes: %w", p.InputBytes, model.ErrInvalid)
 	case math.IsNaN(p.BudgetUSD) || p.BudgetUSD < 0 || math.IsInf(p.BudgetUSD, 0):
 		return fmt.Errorf("budget of %g USD: %w", p.BudgetUSD, model.ErrInvalid)
+	case p.LevelSD > 0 && !(p.LevelDoubt >= 0 && p.LevelDoubt < 1):
+		return fmt.Errorf("doubt of the level must be at least 0 and below 1: %g: %w", p.LevelDoubt, model.ErrInvalid)
 	case p.Confidence != 0 && !(p.Confidence >= .5 && p.Confidence < 1):
 		return fmt.Errorf("confidence must be at least 0.5 and below 1: %g: %w", p.Confidence, model.ErrInvalid)
 	case p.Confidence != 0 && p.Target == 0 && p.BudgetUSD == 0:

@@ -92,6 +92,9 @@ type Problem struct {
 	// seconds) over the candidates; LevelSD 0 is nothing, and then the target is
 	// taken as a guess. Only the evidence method uses them.
 	LevelMean, LevelSD float64
+	// LevelDoubt is the prior probability that this level is wrong and the search's own
+	// guess holds; the runs decide between the two. In [0, 1); at 0 only LevelMean counts.
+	LevelDoubt float64
 	// Supports are ignored by methods that search alone. Where a method bounds their
 	// number it takes the first: see [SelectSupports].
 	Supports []Support
@@ -125,9 +128,16 @@ type Prediction struct {
 	Acquisition float64
 }
 
+const (
+	// OwnPrior is the weight that rests on no other workload.
+	OwnPrior = -1
+	// OthersLevel is the weight that takes nothing but its level from other workloads.
+	OthersLevel = -2
+)
+
 // Weight is the share of the ensemble that one origin carries.
 type Weight struct {
-	// Support is the index into Problem.Supports; -1 is the own prior.
+	// Support is the index into Problem.Supports, [OwnPrior] or [OthersLevel].
 	Support int
 	// Share is in [0, 1]; all shares add up to 1.
 	Share float64
@@ -139,6 +149,9 @@ type Evaluation struct {
 	Predictions []Prediction
 	// Weights is sorted by falling share, own prior included.
 	Weights []Weight
+	// OthersLevel is the share of all weight that takes its level from other workloads,
+	// in [0, 1].
+	OthersLevel float64
 	// Next is the index of the candidate to try; -1 where the space is exhausted.
 	Next int
 	// Incumbent is the index of the best valid candidate observed; -1 where none is.

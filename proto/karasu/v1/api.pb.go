@@ -1132,7 +1132,8 @@ func (x *Prediction) GetCarbonG() float64 {
 type Weight struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "own prior" for the part that rests on no other workload, "own history", "peer", or
-	// "prediction" for the predicted runtimes of the job.
+	// "prediction" for the predicted runtimes of the job, or "level" for the part that takes
+	// only how long other workloads take.
 	Origin       string `protobuf:"bytes,1,opt,name=origin,proto3" json:"origin,omitempty"`
 	Organisation string `protobuf:"bytes,2,opt,name=organisation,proto3" json:"organisation,omitempty"`
 	Author       string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
