@@ -53,10 +53,10 @@ func (c Clock) now() float64 {
 // Limits bound one call of a method in seconds of the clock. Without a clock the work
 // is bounded instead.
 type Limits struct {
-	// ExactSeconds for the exact method, HeuristicSeconds for the heuristic, which goes on
-	// with the exact search in what it leaves; 0 is only the heuristic.
-	ExactSeconds, HeuristicSeconds float64
-	// BestRelaxations bounds the search for the best known cut.
+	// ExactSeconds bounds the exact method; 0 is no bound but the work.
+	ExactSeconds float64
+	// BestRelaxations bounds the search for the best known cut, which also counts what the
+	// methods find; 0 is [checkpoint.DefaultRelaxations].
 	BestRelaxations int
 }
 
@@ -117,23 +117,18 @@ func optimality(j Job, budget float64, clock Clock, limits Limits, rows map[stri
 }
 
 func call(method string, g *checkpoint.Graph, p checkpoint.Problem, clock Clock, limits Limits) (checkpoint.Result, error) {
-	stop := func(seconds float64) func() bool {
-		if clock == nil || seconds <= 0 {
-			return nil
-		}
-		end := clock() + seconds
-		return func() bool { return clock() >= end }
-	}
 	switch method {
 	case Prefix:
 		return checkpoint.Prefix(g, p)
 	case Heuristic:
-		if limits.HeuristicSeconds > 0 && clock != nil {
-			return checkpoint.Solve(g, p, checkpoint.Options{Stop: stop(limits.HeuristicSeconds)})
-		}
 		return checkpoint.Heuristic(g, p)
 	default:
-		return checkpoint.Solve(g, p, checkpoint.Options{Stop: stop(limits.ExactSeconds)})
+		var o checkpoint.Options
+		if clock != nil && limits.ExactSeconds > 0 {
+			end := clock() + limits.ExactSeconds
+			o.Stop = func() bool { return clock() >= end }
+		}
+		return checkpoint.Solve(g, p, o)
 	}
 }
 
