@@ -24,49 +24,62 @@ type label struct {
 	at          int32 // label of the previous one
 }
 
-func (c *chain) plan(k int) Plan {
+// end is the best sequence of some length: its last candidate and label.
+type end struct {
+	saved         float64
+	length        int // cuts less one; -1 is none
+	candidate, at int
+}
+
+// plans returns the best plan of at most one to k cuts.
+func (c *chain) plans(k int) []Plan {
 	g := c.v.g
-	p := Plan{LostSeconds: c.f.lost(g.end), FirstSeconds: c.v.resume.first}
 	n := len(c.candidates)
 	last := make([]float64, n) // what a candidate saves as the last one
 	for i := range n {
 		last[i] = c.gain(i, g.end)
 	}
 	table := make([][][]label, k) // by number of cuts less one, and candidate
-	best, bestK, bestI, bestAt := 0.0, -1, 0, 0
+	best := end{length: -1}
+	var out []Plan
+	var marginal []float64
 	for r := range k {
 		table[r] = make([][]label, n)
 		for j := range n {
-			var list []label
-			if r == 0 {
-				list = []label{{cost: c.candidates[j].cost, previous: -1}}
-			} else {
+			list := []label{{cost: c.candidates[j].cost, previous: -1}}
+			if r > 0 {
 				list = c.extend(table[r-1], j)
 			}
 			table[r][j] = list
 			for at, l := range list {
-				if saved := l.saved + last[j]; saved > best*(1+1e-12) {
-					best, bestK, bestI, bestAt = saved, r, j, at
+				if saved := l.saved + last[j]; saved > best.saved*(1+1e-12) {
+					best = end{saved, r, j, at}
 				}
 			}
 		}
-		p.Marginal = append(p.Marginal, best)
+		marginal = append(marginal, best.saved)
+		p := c.trace(table, best)
+		p.Marginal = slices.Clone(marginal)
+		p.Exact = c.exact // after labels may have been left out
+		out = append(out, p)
 	}
-	p.Exact = c.exact // after labels may have been left out
-	p.SavedSeconds = best
-	if bestK < 0 {
+	return out
+}
+
+// trace follows the labels back to the plan.
+func (c *chain) trace(table [][][]label, e end) Plan {
+	p := Plan{LostSeconds: c.f.lost(c.v.g.end), SavedSeconds: e.saved, FirstSeconds: c.v.resume.first}
+	if e.length < 0 {
 		return p
 	}
-	for r, i, at := bestK, bestI, bestAt; r >= 0; r-- {
-		l := table[r][i][at]
+	p.DurableBytes = table[e.length][e.candidate][e.at].cost
+	p.WriteSeconds = p.DurableBytes / c.width
+	for r, i, at := e.length, e.candidate, e.at; r >= 0; r-- {
 		p.Cuts = append(p.Cuts, c.v.cut(c.candidates[i].in))
-		if r == bestK {
-			p.DurableBytes = l.cost
-		}
+		l := table[r][i][at]
 		i, at = int(l.previous), int(l.at)
 	}
 	slices.Reverse(p.Cuts)
-	p.WriteSeconds = p.DurableBytes / c.width
 	return p
 }
 

@@ -62,24 +62,34 @@ type restartCut struct {
 // time, after which the cut holds.
 // Errors: ErrOption.
 func PlanRestart(g *Graph, p Problem, f Failures, k int) (Plan, error) {
+	plans, err := RestartPlans(g, p, f, k)
+	if err != nil {
+		return Plan{}, err
+	}
+	return plans[k-1], nil
+}
+
+// RestartPlans returns the best plans of at most one, two, to k cuts, which is no more
+// work than the last. Errors: ErrOption.
+func RestartPlans(g *Graph, p Problem, f Failures, k int) ([]Plan, error) {
 	if k < 1 || k > MaxCuts {
-		return Plan{}, fmt.Errorf("%d cuts: must be between 1 and %d: %w", k, MaxCuts, ErrOption)
+		return nil, fmt.Errorf("%d cuts: must be between 1 and %d: %w", k, MaxCuts, ErrOption)
 	}
 	if err := f.Validate(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	v, err := p.values(g)
 	if err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	width, err := bandwidth(p.Bandwidth)
 	if err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	s := &solver{v: v}
 	candidates, exact := s.restartCuts(width)
 	chain := &chain{v: v, f: f, candidates: candidates, width: width, exact: exact}
-	return chain.plan(k), nil
+	return chain.plans(k), nil
 }
 
 // restartCuts lists the candidates in order of readiness. Restarting at a time needs

@@ -55,8 +55,8 @@ func (c Clock) now() float64 {
 type Limits struct {
 	// ExactSeconds bounds the exact method; 0 is no bound but the work.
 	ExactSeconds float64
-	// BestRelaxations bounds the search for the best known cut, which also counts what the
-	// methods find; 0 is [checkpoint.DefaultRelaxations].
+	// BestRelaxations bounds the exact method, and the search for the best known cut without
+	// ExactSeconds; 0 is [checkpoint.DefaultRelaxations].
 	BestRelaxations int
 }
 
@@ -91,9 +91,12 @@ func optimality(j Job, budget float64, clock Clock, limits Limits, rows map[stri
 	if !math.IsInf(budget, 1) {
 		p = checkpoint.Share(j.Graph, budget)
 	}
-	best, err := checkpoint.Solve(j.Graph, p, checkpoint.Options{Relaxations: limits.BestRelaxations})
-	if err != nil {
-		return err
+	var best checkpoint.Result
+	if clock != nil { // else the exact method is the same call
+		var err error
+		if best, err = checkpoint.Solve(j.Graph, p, checkpoint.Options{Relaxations: limits.BestRelaxations}); err != nil {
+			return err
+		}
 	}
 	results := map[string]checkpoint.Result{}
 	for m, row := range rows {
@@ -123,7 +126,7 @@ func call(method string, g *checkpoint.Graph, p checkpoint.Problem, clock Clock,
 	case Heuristic:
 		return checkpoint.Heuristic(g, p)
 	default:
-		var o checkpoint.Options
+		o := checkpoint.Options{Relaxations: limits.BestRelaxations}
 		if clock != nil && limits.ExactSeconds > 0 {
 			end := clock() + limits.ExactSeconds
 			o.Stop = func() bool { return clock() >= end }

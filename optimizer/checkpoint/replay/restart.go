@@ -36,6 +36,9 @@ func FailureLaws() map[string]checkpoint.Failures {
 	}
 }
 
+// cuts are the most that a plan has.
+const cuts = 5
+
 // Restart compares policies on the graphs under all laws. Plans are made for the law
 // that the failures have.
 func Restart(data string, jobs []Job, packed bool) ([]RestartRow, error) {
@@ -43,54 +46,77 @@ func Restart(data string, jobs []Job, packed bool) ([]RestartRow, error) {
 	var rows []RestartRow
 	for _, law := range []string{"uniform", "weibull", "late"} {
 		f := FailureLaws()[law]
-		for _, name := range []string{"none", "cuts-1", "cuts-2", "cuts-3", "cuts-4", "cuts-5", "everything", "largest"} {
-			row := RestartRow{Data: data, Failures: law, Policy: name, Graphs: len(jobs)}
-			without := 0.0
-			for _, j := range jobs {
-				steps, err := policy(name, j.Graph, problem, f)
+		of := make([]RestartRow, len(policyNames()))
+		without := 0.0
+		for _, j := range jobs {
+			policies, err := policies(j.Graph, problem, f)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", j.Name, err)
+			}
+			for i, p := range policies {
+				lost, all, err := checkpoint.Expected(j.Graph, p, f)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", j.Name, err)
 				}
-				lost, all, err := checkpoint.Expected(j.Graph, steps, f)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", j.Name, err)
+				if i == 0 {
+					without += all
 				}
-				without += all
-				row.RestartSeconds += lost
-				if all > 0 {
-					row.Reduction += 1 - lost/all
-				}
-				if t := j.Graph.Seconds(); t > 0 {
-					row.Overhead += steps.WriteSeconds / t
-				}
+				of[i].add(lost, all, p.WriteSeconds, j.Graph.Seconds())
 			}
-			row.Speedup = 1
-			if row.RestartSeconds > 0 {
-				row.Speedup = without / row.RestartSeconds
-			}
-			n := float64(max(1, len(jobs)))
-			row.RestartSeconds /= n
-			row.Reduction /= n
-			row.Overhead /= n
+		}
+		for i, name := range policyNames() {
+			row := of[i]
+			row.Data, row.Failures, row.Policy = data, law, name
+			row.finish(without, len(jobs))
 			rows = append(rows, row)
 		}
 	}
 	return rows, nil
 }
 
-func policy(name string, g *checkpoint.Graph, p checkpoint.Problem, f checkpoint.Failures) (checkpoint.Policy, error) {
-	switch name {
-	case "none":
-		return checkpoint.Policy{}, nil
-	case "everything":
-		return checkpoint.Everything(g, p)
-	case "largest":
-		return checkpoint.Largest(g, p)
+func policyNames() []string {
+	names := []string{"none"}
+	for k := range cuts {
+		names = append(names, fmt.Sprintf("cuts-%d", k+1))
 	}
-	var k int
-	if _, err := fmt.Sscanf(name, "cuts-%d", &k); err != nil {
-		return checkpoint.Policy{}, fmt.Errorf("policy %q: %w", name, err)
+	return append(names, "everything", "largest")
+}
+
+// policies are those of [policyNames].
+func policies(g *checkpoint.Graph, p checkpoint.Problem, f checkpoint.Failures) ([]checkpoint.Policy, error) {
+	plans, err := checkpoint.RestartPlans(g, p, f, cuts)
+	if err != nil {
+		return nil, err
 	}
-	plan, err := checkpoint.PlanRestart(g, p, f, k)
-	return plan.Steps(), err
+	out := make([]checkpoint.Policy, 1, cuts+3)
+	for _, plan := range plans {
+		out = append(out, plan.Steps())
+	}
+	everything, err := checkpoint.Everything(g, p)
+	if err != nil {
+		return nil, err
+	}
+	largest, err := checkpoint.Largest(g, p)
+	return append(out, everything, largest), err
+}
+
+func (r *RestartRow) add(lost, without, write, length float64) {
+	r.RestartSeconds += lost
+	if without > 0 {
+		r.Reduction += 1 - lost/without
+	}
+	if length > 0 {
+		r.Overhead += write / length
+	}
+}
+
+func (r *RestartRow) finish(without float64, jobs int) {
+	r.Graphs, r.Speedup = jobs, 1
+	if r.RestartSeconds > 0 {
+		r.Speedup = without / r.RestartSeconds
+	}
+	n := float64(max(1, jobs))
+	r.RestartSeconds /= n
+	r.Reduction /= n
+	r.Overhead /= n
 }
