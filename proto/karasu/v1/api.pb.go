@@ -1020,7 +1020,8 @@ type Prediction struct {
 	CostHighUsd *float64 `protobuf:"fixed64,7,opt,name=cost_high_usd,json=costHighUsd,proto3,oneof" json:"cost_high_usd,omitempty"`
 	// Absent where the power is unknown.
 	EnergyWh *float64 `protobuf:"fixed64,8,opt,name=energy_wh,json=energyWh,proto3,oneof" json:"energy_wh,omitempty"`
-	// Of keeping to target and budget. Absent without both.
+	// Of keeping to target and budget. Absent without both, and while nothing says how long
+	// the job takes.
 	ProbabilityOfMeetingTarget *float64 `protobuf:"fixed64,9,opt,name=probability_of_meeting_target,json=probabilityOfMeetingTarget,proto3,oneof" json:"probability_of_meeting_target,omitempty"`
 	// CO2 equivalent in grams. Absent where the power or the grid is unknown.
 	CarbonG       *float64 `protobuf:"fixed64,10,opt,name=carbon_g,json=carbonG,proto3,oneof" json:"carbon_g,omitempty"`
@@ -1241,11 +1242,13 @@ type Suggestion struct {
 	// False before the first run where nothing says how long the job takes: then
 	// runtimes are guesses around the target, and only their order means something.
 	LevelKnown bool `protobuf:"varint,11,opt,name=level_known,json=levelKnown,proto3" json:"level_known,omitempty"`
-	// Where a target is more likely missed than met: stop the run then and report a
+	// Where the limits are more likely missed than met: stop the run then and report a
 	// timeout. 0 is never.
 	StopAfterSeconds float64 `protobuf:"fixed64,12,opt,name=stop_after_seconds,json=stopAfterSeconds,proto3" json:"stop_after_seconds,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// What else is to be known of the search, one sentence each.
+	Notes         []string `protobuf:"bytes,13,rep,name=notes,proto3" json:"notes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Suggestion) Reset() {
@@ -1362,6 +1365,13 @@ func (x *Suggestion) GetStopAfterSeconds() float64 {
 	return 0
 }
 
+func (x *Suggestion) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
 type SearchStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Run   *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
@@ -1372,9 +1382,11 @@ type SearchStep struct {
 	// Best objective of a valid run up to this step; absent before the first.
 	Best *float64 `protobuf:"fixed64,4,opt,name=best,proto3,oneof" json:"best,omitempty"`
 	// Absent where price, power or grid are unknown, or the run gave no time.
-	CostUsd       *float64 `protobuf:"fixed64,5,opt,name=cost_usd,json=costUsd,proto3,oneof" json:"cost_usd,omitempty"`
-	EnergyWh      *float64 `protobuf:"fixed64,6,opt,name=energy_wh,json=energyWh,proto3,oneof" json:"energy_wh,omitempty"`
-	CarbonG       *float64 `protobuf:"fixed64,7,opt,name=carbon_g,json=carbonG,proto3,oneof" json:"carbon_g,omitempty"`
+	CostUsd  *float64 `protobuf:"fixed64,5,opt,name=cost_usd,json=costUsd,proto3,oneof" json:"cost_usd,omitempty"`
+	EnergyWh *float64 `protobuf:"fixed64,6,opt,name=energy_wh,json=energyWh,proto3,oneof" json:"energy_wh,omitempty"`
+	CarbonG  *float64 `protobuf:"fixed64,7,opt,name=carbon_g,json=carbonG,proto3,oneof" json:"carbon_g,omitempty"`
+	// Ran on a configuration that is no candidate: it teaches the search and is no answer.
+	Outside       bool `protobuf:"varint,8,opt,name=outside,proto3" json:"outside,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1458,6 +1470,13 @@ func (x *SearchStep) GetCarbonG() float64 {
 	return 0
 }
 
+func (x *SearchStep) GetOutside() bool {
+	if x != nil {
+		return x.Outside
+	}
+	return false
+}
+
 type SearchState struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Settings *SearchSettings        `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
@@ -1473,7 +1492,9 @@ type SearchState struct {
 	// objective; of a search for one objective, in cost and runtime.
 	Front []*SearchStep `protobuf:"bytes,8,rep,name=front,proto3" json:"front,omitempty"`
 	// Configurations that were claimed and not reported yet.
-	Claims        []*Configuration `protobuf:"bytes,9,rep,name=claims,proto3" json:"claims,omitempty"`
+	Claims []*Configuration `protobuf:"bytes,9,rep,name=claims,proto3" json:"claims,omitempty"`
+	// In a list, why the search cannot go on as it was begun; empty where it can.
+	Problem       string `protobuf:"bytes,10,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1569,6 +1590,13 @@ func (x *SearchState) GetClaims() []*Configuration {
 		return x.Claims
 	}
 	return nil
+}
+
+func (x *SearchState) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
 }
 
 type StartSearchRequest struct {
@@ -3137,7 +3165,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x06author\x18\x03 \x01(\tR\x06author\x12\x1a\n" +
 	"\bworkload\x18\x04 \x01(\tR\bworkload\x12\x14\n" +
 	"\x05topic\x18\x05 \x01(\tR\x05topic\x12\x14\n" +
-	"\x05share\x18\x06 \x01(\x01R\x05share\"\xea\x03\n" +
+	"\x05share\x18\x06 \x01(\x01R\x05share\"\x80\x04\n" +
 	"\n" +
 	"Suggestion\x125\n" +
 	"\n" +
@@ -3155,7 +3183,8 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	" \x01(\v2\x15.karasu.v1.PredictionR\rwithoutOthers\x12\x1f\n" +
 	"\vlevel_known\x18\v \x01(\bR\n" +
 	"levelKnown\x12,\n" +
-	"\x12stop_after_seconds\x18\f \x01(\x01R\x10stopAfterSeconds\"\xa1\x02\n" +
+	"\x12stop_after_seconds\x18\f \x01(\x01R\x10stopAfterSeconds\x12\x14\n" +
+	"\x05notes\x18\r \x03(\tR\x05notes\"\xbb\x02\n" +
 	"\n" +
 	"SearchStep\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.karasu.v1.RunR\x03run\x12\x14\n" +
@@ -3164,14 +3193,15 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x04best\x18\x04 \x01(\x01H\x01R\x04best\x88\x01\x01\x12\x1e\n" +
 	"\bcost_usd\x18\x05 \x01(\x01H\x02R\acostUsd\x88\x01\x01\x12 \n" +
 	"\tenergy_wh\x18\x06 \x01(\x01H\x03R\benergyWh\x88\x01\x01\x12\x1e\n" +
-	"\bcarbon_g\x18\a \x01(\x01H\x04R\acarbonG\x88\x01\x01B\f\n" +
+	"\bcarbon_g\x18\a \x01(\x01H\x04R\acarbonG\x88\x01\x01\x12\x18\n" +
+	"\aoutside\x18\b \x01(\bR\aoutsideB\f\n" +
 	"\n" +
 	"_objectiveB\a\n" +
 	"\x05_bestB\v\n" +
 	"\t_cost_usdB\f\n" +
 	"\n" +
 	"_energy_whB\v\n" +
-	"\t_carbon_g\"\x91\x03\n" +
+	"\t_carbon_g\"\xab\x03\n" +
 	"\vSearchState\x125\n" +
 	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\x12+\n" +
 	"\x05steps\x18\x02 \x03(\v2\x15.karasu.v1.SearchStepR\x05steps\x123\n" +
@@ -3183,7 +3213,9 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"candidates\x12\x12\n" +
 	"\x04hint\x18\a \x01(\tR\x04hint\x12+\n" +
 	"\x05front\x18\b \x03(\v2\x15.karasu.v1.SearchStepR\x05front\x120\n" +
-	"\x06claims\x18\t \x03(\v2\x18.karasu.v1.ConfigurationR\x06claims\"K\n" +
+	"\x06claims\x18\t \x03(\v2\x18.karasu.v1.ConfigurationR\x06claims\x12\x18\n" +
+	"\aproblem\x18\n" +
+	" \x01(\tR\aproblem\"K\n" +
 	"\x12StartSearchRequest\x125\n" +
 	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\"C\n" +
 	"\x13StartSearchResponse\x12,\n" +

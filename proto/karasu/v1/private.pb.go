@@ -32,7 +32,9 @@ type Search struct {
 	// Milliseconds since 1970 UTC.
 	CreatedUnixMillis float64 `protobuf:"fixed64,3,opt,name=created_unix_millis,json=createdUnixMillis,proto3" json:"created_unix_millis,omitempty"`
 	// Configurations that somebody runs right now.
-	Claims        []*Configuration `protobuf:"bytes,4,rep,name=claims,proto3" json:"claims,omitempty"`
+	Claims []*Configuration `protobuf:"bytes,4,rep,name=claims,proto3" json:"claims,omitempty"`
+	// IDs of reported runs whose configurations had been claimed.
+	ClaimedRuns   []string `protobuf:"bytes,5,rep,name=claimed_runs,json=claimedRuns,proto3" json:"claimed_runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -95,16 +97,24 @@ func (x *Search) GetClaims() []*Configuration {
 	return nil
 }
 
+func (x *Search) GetClaimedRuns() []string {
+	if x != nil {
+		return x.ClaimedRuns
+	}
+	return nil
+}
+
 var File_karasu_v1_private_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_private_proto_rawDesc = "" +
 	"\n" +
-	"\x17karasu/v1/private.proto\x12\tkarasu.v1\x1a\x13karasu/v1/api.proto\"\xc5\x01\n" +
+	"\x17karasu/v1/private.proto\x12\tkarasu.v1\x1a\x13karasu/v1/api.proto\"\xe8\x01\n" +
 	"\x06Search\x125\n" +
 	"\bsettings\x18\x01 \x01(\v2\x19.karasu.v1.SearchSettingsR\bsettings\x12\"\n" +
 	"\x04runs\x18\x02 \x03(\v2\x0e.karasu.v1.RunR\x04runs\x12.\n" +
 	"\x13created_unix_millis\x18\x03 \x01(\x01R\x11createdUnixMillis\x120\n" +
-	"\x06claims\x18\x04 \x03(\v2\x18.karasu.v1.ConfigurationR\x06claimsB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
+	"\x06claims\x18\x04 \x03(\v2\x18.karasu.v1.ConfigurationR\x06claims\x12!\n" +
+	"\fclaimed_runs\x18\x05 \x03(\tR\vclaimedRunsB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
 
 var (
 	file_karasu_v1_private_proto_rawDescOnce sync.Once
