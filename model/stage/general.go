@@ -11,13 +11,13 @@ import (
 
 // Options of a general model. Zero values are the defaults in parentheses.
 type Options struct {
-	// Trees of a forest (100).
+	// Trees of a forest (80).
 	Trees int
 	// Seed of the random thresholds.
 	Seed uint64
 }
 
-const defaultTrees = 100
+const defaultTrees = 80
 
 // MaxStages bounds the stages that a general model learns from: with more, the last
 // jobs count. A forest of that many takes some seconds.

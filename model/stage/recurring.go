@@ -33,6 +33,14 @@ const (
 	amounts     = endAmount + 1
 )
 
+// regression says how past runs count.
+type regression struct {
+	// local weighs runs by how alike their conditions are.
+	local bool
+	// penalty shrinks slopes towards the prior, in units of a run of weight 1.
+	penalty float64
+}
+
 // Constants of the regression, chosen on the public history of recurring applications.
 const (
 	// dataRange and hostsFactor scale distances of logarithms: a run weighs exp(-d^2) with
@@ -43,8 +51,12 @@ const (
 	leastWeight = .001
 	// ageRange in runs: a run weighs exp(-age/ageRange).
 	ageRange = 60.
-	// slopePenalty shrinks slopes towards the prior, in units of a run of weight 1.
-	slopePenalty = .02
+)
+
+var (
+	localRegression = regression{local: true, penalty: .02}
+	// plainRegression is ordinary least squares.
+	plainRegression = regression{penalty: 1e-9}
 )
 
 // priorSlopes on data and hosts. Durations grow by less than the data, since part of
@@ -136,11 +148,11 @@ func (r *Recurring) Predict(job Job, finished func(id int) bool) (*Forecast, err
 		}
 		for t, to := range []*Distribution{&p.Duration, &p.TaskSeconds, &p.OutputBytes} {
 			if target(t) != outputTarget || c.writes[i] {
-				*to = r.regress(history, t, at)
+				*to = r.regress(localRegression, history, t, at)
 			}
 		}
-		p.StartSeconds = math.Max(0, r.regress(history, startAmount, at).Median()-softSeconds)
-		p.EndSeconds = math.Max(0, r.regress(history, endAmount, at).Median()-softSeconds)
+		p.StartSeconds = math.Max(0, r.regress(localRegression, history, startAmount, at).Median()-softSeconds)
+		p.EndSeconds = math.Max(0, r.regress(localRegression, history, endAmount, at).Median()-softSeconds)
 	}
 	if !some {
 		return nil, fmt.Errorf("%w: none of %d stages ran in %d runs", ErrNoHistory, len(list), len(r.runs))
@@ -156,7 +168,7 @@ func (r *Recurring) align(c *compiled, list []Prediction, known, done []bool, na
 	for i, p := range list {
 		if done[i] && p.EndSeconds >= now {
 			if now = p.EndSeconds; known[i] {
-				late = now - (r.regress(r.templates[names[i]], endAmount, at).Median() - softSeconds)
+				late = now - (r.regress(localRegression, r.templates[names[i]], endAmount, at).Median() - softSeconds)
 			}
 		}
 	}
@@ -180,7 +192,7 @@ func (r *Recurring) align(c *compiled, list []Prediction, known, done []bool, na
 
 // regress returns the distribution of an amount under the given conditions: the
 // intercept of a weighted ridge regression around them.
-func (r *Recurring) regress(history []past, amount int, at recurringRun) Distribution {
+func (r *Recurring) regress(by regression, history []past, amount int, at recurringRun) Distribution {
 	prior := priorSlopes[amount]
 	var normal [3][3]float64
 	var right [3]float64
@@ -194,7 +206,10 @@ func (r *Recurring) regress(history []past, amount int, at recurringRun) Distrib
 		run := r.runs[p.run]
 		x := row{data: run.data - at.data, hosts: run.hosts - at.hosts}
 		d := math.Hypot(x.data, hostsFactor*x.hosts) / dataRange
-		x.w = (math.Exp(-d*d) + leastWeight) * math.Exp(-float64(len(r.runs)-p.run)/ageRange)
+		x.w = 1
+		if by.local {
+			x.w = (math.Exp(-d*d) + leastWeight) * math.Exp(-float64(len(r.runs)-p.run)/ageRange)
+		}
 		x.y = p.amounts[amount] - prior[0]*x.data - prior[1]*x.hosts
 		used = append(used, x)
 		f := [3]float64{1, x.data, x.hosts}
@@ -209,8 +224,8 @@ func (r *Recurring) regress(history []past, amount int, at recurringRun) Distrib
 	if len(used) == 0 {
 		return Distribution{}
 	}
-	normal[1][1] += slopePenalty
-	normal[2][2] += slopePenalty
+	normal[1][1] += by.penalty
+	normal[2][2] += by.penalty
 	beta := solve3(normal, right)
 	var sum float64
 	for _, x := range used {
@@ -245,12 +260,13 @@ func (r *Recurring) Runs() (runs, templates int) { return len(r.runs), len(r.tem
 const (
 	LastName   = "last value"
 	ScaledName = "last value scaled"
-	MeanName   = "historic average"
+	MeanName   = AverageName
+	LinearName = "linear model"
 )
 
 // Simple returns, for each stage, what a simple rule says of its duration in seconds: the
-// last run's, the last run's scaled by data and hosts with the prior slopes, or the mean of
-// all; 0 where it never ran. It wraps [ErrInput].
+// last run's, the last run's scaled by data and hosts with the prior slopes, the mean of
+// all, or a line through all logarithms; 0 where it never ran. It wraps [ErrInput].
 func (r *Recurring) Simple(job Job, rule string) ([]float64, error) {
 	c, err := compile(&job)
 	if err != nil {
@@ -277,8 +293,10 @@ func (r *Recurring) Simple(job Job, rule string) ([]float64, error) {
 		case ScaledName:
 			slopes := priorSlopes[durationTarget]
 			out[i] = math.Exp(last.amounts[durationTarget] + slopes[0]*(at.data-run.data) + slopes[1]*(at.hosts-run.hosts))
+		case LinearName:
+			out[i] = r.regress(plainRegression, history, int(durationTarget), at).Median()
 		default:
-			return nil, fmt.Errorf("%w: rule %q, want one of %s, %s, %s", ErrInput, rule, LastName, ScaledName, MeanName)
+			return nil, fmt.Errorf("%w: rule %q, want %s, %s, %s or %s", ErrInput, rule, LastName, ScaledName, MeanName, LinearName)
 		}
 	}
 	return out, nil

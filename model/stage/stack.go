@@ -23,7 +23,7 @@ type stack struct {
 
 const (
 	stackWidth    = 13
-	stackTrees    = 60
+	stackTrees    = 40
 	stackLeaf     = 3
 	stackFeatures = 30
 	// softSeconds is added to times before logarithms: they may be 0.

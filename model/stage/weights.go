@@ -55,6 +55,9 @@ func (g *General) Weights() (*Weights, error) {
 	if g.jobs < folds {
 		return nil, fmt.Errorf("%w: a model of %d jobs is not shared, it needs %d", ErrNoHistory, g.jobs, folds)
 	}
+	if n := len(g.tables[atSubmission][durationTarget].y); n < 4*sharedLeaf {
+		return nil, fmt.Errorf("%w: a model of %d stages is not shared, it needs %d", ErrNoHistory, n, 4*sharedLeaf)
+	}
 	w := &Weights{Family: Family, Jobs: g.jobs, Stages: g.stages}
 	for _, o := range publicOperators {
 		w.Operators = append(w.Operators, operatorHash(o))
@@ -148,7 +151,7 @@ func FromWeights(w *Weights) (*General, error) {
 func (w *Weights) columns() ([]int32, error) {
 	place := make(map[uint64]int32, len(publicOperators))
 	for i, o := range publicOperators {
-		place[operatorHash(o)] = int32(planFeatures + i) //nolint:gosec // some dozens
+		place[operatorHash(o)] = int32(planFeatures + i)
 	}
 	var columns []int32
 	for i := range int32(planFeatures) {
@@ -162,7 +165,7 @@ func (w *Weights) columns() ([]int32, error) {
 		columns = append(columns, c)
 	}
 	for i := submissionWidth - 1; i < width(atStart)+chainWidth+stackWidth; i++ {
-		columns = append(columns, int32(i)) //nolint:gosec // some dozens
+		columns = append(columns, int32(i))
 	}
 	return columns, nil
 }

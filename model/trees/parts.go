@@ -34,7 +34,7 @@ func parts(list [][]node) Parts {
 
 func (p *Parts) add(t []node, at int) {
 	n := t[at]
-	p.Features = append(p.Features, int32(n.feature)) //nolint:gosec // at most MaxFeatures
+	p.Features = append(p.Features, int32(n.feature))
 	if n.feature < 0 {
 		p.Values = append(p.Values, float32(n.value))
 		return

@@ -13,7 +13,6 @@ import (
 const (
 	history        = "history"
 	recurringModel = "template ridge"
-	linearModel    = "template ridge, scheduled"
 	// firstPredicted is the run of an application, from 0, that is predicted first.
 	firstPredicted = 12
 )
@@ -49,7 +48,7 @@ func History(ctx context.Context, runs []Run, o Options) ([]Row, error) {
 		all.join(p)
 	}
 	all.sort([]string{history}, []string{duration, start, end},
-		[]string{recurringModel, linearModel, stage.ScaledName, stage.LastName, stage.MeanName})
+		[]string{recurringModel, scheduleModel, stage.ScaledName, stage.LastName, stage.MeanName, stage.LinearName})
 	return all.rows(func(k key) bool { return k.model == recurringModel }), nil
 }
 
@@ -82,12 +81,12 @@ func (s *scores) backtest(ctx context.Context, run Run, known []stage.Job) error
 		for _, x := range []struct {
 			name string
 			p    stage.Prediction
-		}{{recurringModel, p}, {linearModel, plain.Stages[i]}} {
+		}{{recurringModel, p}, {scheduleModel, plain.Stages[i]}} {
 			s.add(key{history, start, x.name}, point{x.p.StartSeconds, st.StartSeconds, length})
 			s.add(key{history, end, x.name}, point{x.p.EndSeconds, st.EndSeconds, length})
 		}
 	}
-	for _, rule := range []string{stage.ScaledName, stage.LastName, stage.MeanName} {
+	for _, rule := range []string{stage.ScaledName, stage.LastName, stage.MeanName, stage.LinearName} {
 		values, err := model.Simple(run.Job, rule)
 		if err != nil {
 			return err
