@@ -50,12 +50,12 @@ func ReadHistory(r io.Reader) ([]Run, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		line, _ := table.FieldPos(0)
-		if err == nil && n == maxHistory {
-			err = fmt.Errorf("more than %d rows", maxHistory)
+		if err != nil { // it names the line
+			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: line %d: %w", ErrInput, line, err)
+		line, _ := table.FieldPos(0)
+		if n == maxHistory {
+			return nil, fmt.Errorf("%w: line %d: more than %d rows", ErrInput, line, maxHistory)
 		}
 		run, s, err := historyRow(row)
 		if err != nil {

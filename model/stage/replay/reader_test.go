@@ -92,6 +92,7 @@ func TestReadHistoryErrors(t *testing.T) {
 		"head":    {strings.ReplaceAll(historyHead, "hosts", "nodes"), "columns"},
 		"no runs": {historyHead, "no runs"},
 		"fields":  {historyHead + "A,r1\n", "line 2"},
+		"quote":   {historyHead + "\"A", "line 2"},
 		"number":  {historyHead + strings.ReplaceAll(historyLines, "1500", "late"), "line 2: end_ms"},
 		"parents": {historyHead + strings.ReplaceAll(historyLines, "2 0", "x"), "line 4: parents"},
 		"NaN":     {historyHead + strings.ReplaceAll(historyLines, "8.5", "NaN"), "data_size"},
@@ -126,6 +127,7 @@ func FuzzReadTPC(f *testing.F) {
 
 func FuzzReadHistory(f *testing.F) {
 	f.Add([]byte(historyHead + historyLines))
+	f.Add([]byte(historyHead + "\"A quote that does not end"))
 	f.Add([]byte(historyHead + "A,r,1,1,1,1,\"a\nb\",1,1,1,1\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		runs, err := ReadHistory(strings.NewReader(string(b)))
