@@ -205,14 +205,15 @@ func (g *General) Predict(job Job, finished func(id int) bool) (*Forecast, error
 }
 
 // PredictStarted predicts every stage from what it reads and how its parents ran, as if
-// it had just read its input. Starts and ends follow from these. It wraps [ErrInput].
+// it had just read its input. Starts and ends are those of [Schedule]: the correction is
+// for predictions at submission. It wraps [ErrInput].
 func (g *General) PredictStarted(job Job) (*Forecast, error) {
 	c, err := compile(&job)
 	if err != nil {
 		return nil, err
 	}
 	list := g.predict(c, make([]bool, len(c.stages)), func(int) knowledge { return atStart })
-	g.stack.place(c, list)
+	(&stack{}).place(c, list)
 	return c.forecast(list), nil
 }
 

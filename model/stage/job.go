@@ -35,6 +35,24 @@ type Job struct {
 	DataSize float64
 }
 
+// FromExecution makes a job of an execution that was ingested: slots and hosts of its
+// cluster, the data that it read, and its query as the group. It wraps [ErrInput] where
+// the execution's source holds no stages.
+func FromExecution(e *model.Execution) (Job, error) {
+	if e.Graph == nil || len(e.Graph.Stages) == 0 {
+		return Job{}, fmt.Errorf("%w: the record of %s holds no stages", ErrInput, e.Origin)
+	}
+	j := Job{Graph: *e.Graph, Group: e.QuerySignature, Hosts: e.Cluster.ScaleOut(), DataSize: e.InputBytes}
+	if j.Group == "" && e.MainClass+e.Name != "" {
+		j.Group = e.MainClass + "\x00" + e.Name
+	}
+	if j.Slots = min(e.Cluster.MaxExecutors*e.Cluster.ExecutorCores, maxSlots); j.Slots == 0 {
+		j.Slots = min(e.Cluster.Hosts*e.Cluster.HostCores, maxSlots)
+	}
+	j.Hosts = min(j.Hosts, maxSlots)
+	return j, nil
+}
+
 // Estimate is what the query optimizer says about a stage's input.
 type Estimate struct {
 	Bytes, Rows float64

@@ -93,3 +93,22 @@ func TestEstimateSlots(t *testing.T) {
 		t.Errorf("%d slots without jobs, want 0", n)
 	}
 }
+
+func TestFromExecution(t *testing.T) {
+	graph := queries(1)[0].Graph
+	e := &model.Execution{
+		Origin: "spark/a/1", Graph: &graph, MainClass: "com.example.Job", InputBytes: 7e9,
+		Cluster: model.Cluster{Hosts: 3, MaxExecutors: 6, ExecutorCores: 4},
+	}
+	j, err := FromExecution(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.Slots != 24 || j.Hosts != 3 || j.DataSize != 7e9 || j.Group == "" || len(j.Graph.Stages) != 4 {
+		t.Errorf("%+v", j)
+	}
+	e.Graph = nil
+	if _, err := FromExecution(e); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "spark/a/1") {
+		t.Errorf("without stages: %v", err)
+	}
+}

@@ -18,7 +18,8 @@ type Recurring struct {
 	templates map[string][]past
 }
 
-type recurringRun struct{ data, hosts float64 } // natural logarithms
+// recurringRun holds natural logarithms; NaN is unknown.
+type recurringRun struct{ data, hosts float64 }
 
 // past is a stage in a run. amounts are logarithms of duration, task time and output,
 // then of start and end; NaN is none.
@@ -98,7 +99,21 @@ func FitRecurring(ctx context.Context, runs []Job) (*Recurring, error) {
 }
 
 func conditions(c *compiled) recurringRun {
-	return recurringRun{data: math.Log(max(c.DataSize, 1e-9)), hosts: math.Log(max(float64(c.Hosts), 1))}
+	log := func(v float64) float64 {
+		if v > 0 {
+			return math.Log(v)
+		}
+		return math.NaN()
+	}
+	return recurringRun{data: log(c.DataSize), hosts: log(float64(c.Hosts))}
+}
+
+// difference of two logarithms; one that is unknown counts as the same.
+func difference(a, b float64) float64 {
+	if d := a - b; !math.IsNaN(d) {
+		return d
+	}
+	return 0
 }
 
 // templates names each stage by its call site and which of that site it is; without call
@@ -204,7 +219,7 @@ func (r *Recurring) regress(by regression, history []past, amount int, at recurr
 			continue
 		}
 		run := r.runs[p.run]
-		x := row{data: run.data - at.data, hosts: run.hosts - at.hosts}
+		x := row{data: difference(run.data, at.data), hosts: difference(run.hosts, at.hosts)}
 		d := math.Hypot(x.data, hostsFactor*x.hosts) / dataRange
 		x.w = 1
 		if by.local {
@@ -292,7 +307,7 @@ func (r *Recurring) Simple(job Job, rule string) ([]float64, error) {
 			out[i] = math.Exp(last.amounts[durationTarget])
 		case ScaledName:
 			slopes := priorSlopes[durationTarget]
-			out[i] = math.Exp(last.amounts[durationTarget] + slopes[0]*(at.data-run.data) + slopes[1]*(at.hosts-run.hosts))
+			out[i] = math.Exp(last.amounts[durationTarget] + slopes[0]*difference(at.data, run.data) + slopes[1]*difference(at.hosts, run.hosts))
 		case LinearName:
 			out[i] = r.regress(plainRegression, history, int(durationTarget), at).Median()
 		default:

@@ -86,6 +86,30 @@ func TestRecurringFromOneRun(t *testing.T) {
 	}
 }
 
+// Without data size and hosts past runs count by their age alone.
+func TestRecurringOfUnknownConditions(t *testing.T) {
+	runs := recurringRuns(20, .9)
+	for i := range runs {
+		runs[i] = recurringRun3(5, 5, .9, math.Exp(.02*float64(i%3-1)))
+		runs[i].DataSize, runs[i].Hosts = 0, 0
+	}
+	runs = append(runs, recurringRun3(5, 5, .9, 1)) // one of them is known
+	r, err := FitRecurring(t.Context(), runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := recurringRun3(5, 5, .9, 1).Graph.Stages[1].RuntimeSeconds()
+	for _, job := range []Job{runs[0], runs[20]} {
+		f, err := r.Predict(job, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Stages[1].Duration.Median(); math.Abs(got/want-1) > .02 {
+			t.Errorf("%g s, want %g s", got, want)
+		}
+	}
+}
+
 func TestRecurringWithFinishedStages(t *testing.T) {
 	r, err := FitRecurring(t.Context(), recurringRuns(40, .9))
 	if err != nil {

@@ -67,7 +67,9 @@ func TPC(ctx context.Context, queries []Query, o Options) ([]Row, error) {
 	all.sort([]string{tpcSubmission, tpcStart}, []string{duration, taskTime, output, start, end, observedEnd},
 		[]string{forestModel, sharedModel, stage.BoostedName, stage.RidgeName, stage.EstimatesName, stage.AverageName,
 			stackedModel, scheduleModel, schedule0Model})
-	return all.rows(func(k key) bool { return k.model == forestModel || k.model == stackedModel }), nil
+	return all.rows(func(k key) bool {
+		return k.model == forestModel || k.model == stackedModel || k.data == tpcStart && k.model == scheduleModel
+	}), nil
 }
 
 // leaveOut learns from all groups but one, and predicts that.
@@ -142,22 +144,18 @@ func (s *scores) general(q Query, name string, model *stage.General) error {
 		return nil
 	}
 	s.ends(q, tpcSubmission, stackedModel, submission)
-	for _, data := range []string{tpcSubmission, tpcStart} {
-		list := map[string][]stage.Prediction{tpcSubmission: submission.Stages, tpcStart: started.Stages}[data]
-		plain, err := stage.Schedule(q.Job, list)
-		if err != nil {
-			return err
-		}
-		s.ends(q, data, scheduleModel, plain)
+	plain, err := stage.Schedule(q.Job, submission.Stages)
+	if err != nil {
+		return err
 	}
-	s.ends(q, tpcStart, stackedModel, started)
+	s.ends(q, tpcSubmission, scheduleModel, plain)
+	s.ends(q, tpcStart, scheduleModel, started)
 	truth := slices.Clone(submission.Stages)
 	for i := range truth {
 		st := q.Graph.Stages[i]
 		truth[i].Duration, truth[i].TaskSeconds = stage.Known(st.RuntimeSeconds()), stage.Known(st.TaskSeconds)
 	}
-	plain, err := stage.Schedule(q.Job, truth)
-	if err != nil {
+	if plain, err = stage.Schedule(q.Job, truth); err != nil {
 		return err
 	}
 	s.ends(q, tpcStart, schedule0Model, plain)
