@@ -9,12 +9,12 @@ import (
 type Law string
 
 const (
-	// Uniform: one failure, at any time of the job alike.
+	// Uniform is one failure, at any time of the job alike.
 	Uniform Law = "uniform"
-	// Exponential: failures come with a constant rate.
+	// Exponential failures come with a constant rate.
 	Exponential Law = "exponential"
-	// Weibull: the rate falls with time if the shape is below 1, as measured on large
-	// clusters (Schroeder and Gibson, DSN 2006, found .7 to .8).
+	// Weibull failures come with a rate that falls with time if the shape is below 1, as
+	// measured on large clusters (Schroeder and Gibson, DSN 2006, found .7 to .8).
 	Weibull Law = "weibull"
 )
 
@@ -45,7 +45,7 @@ func (f Failures) Validate() error {
 		return fmt.Errorf("failure rate of %g an hour: must be positive: %w", f.PerHour, ErrOption)
 	}
 	if !(f.Shape == 0 || f.Shape >= .1 && f.Shape <= 10) {
-		return fmt.Errorf("Weibull shape of %g: must be between .1 and 10: %w", f.Shape, ErrOption)
+		return fmt.Errorf("shape %g of the Weibull law: must be between .1 and 10: %w", f.Shape, ErrOption)
 	}
 	if !(f.From >= 0 && f.From < 1) || f.From > 0 && f.Law != "" && f.Law != Uniform {
 		return fmt.Errorf("failures from %g of the job on: a share below 1, and only of uniform failures: %w", f.From, ErrOption)

@@ -20,17 +20,17 @@ const (
 
 // Errors of graphs and problems. Errors of this package wrap one of them.
 var (
-	// ErrEmpty: there is no stage.
+	// ErrEmpty says that there is no stage.
 	ErrEmpty = errors.New("no stages")
-	// ErrCycle: stages depend on each other in a circle.
+	// ErrCycle says that stages depend on each other in a circle.
 	ErrCycle = errors.New("stages depend on each other in a cycle")
-	// ErrParent: a stage reads from a stage that is not in the graph, or from itself.
+	// ErrParent says that a stage reads from a stage that is not in the graph, or from itself.
 	ErrParent = errors.New("parent is not in the graph")
-	// ErrDuplicate: two stages have one ID.
+	// ErrDuplicate says that two stages have one ID.
 	ErrDuplicate = errors.New("stage is there twice")
-	// ErrAmount: a size or time is negative, not finite or too large.
+	// ErrAmount says that a size or time is negative, not finite or too large.
 	ErrAmount = errors.New("amount is out of range")
-	// ErrOption: an option has no meaning.
+	// ErrOption says that an option has no meaning.
 	ErrOption = errors.New("option is out of range")
 )
 

@@ -17,9 +17,8 @@ const (
 // reduce decides what follows from a horizon (only the first hi stages may be before
 // the cut) and from the decisions of a branch: a stage after the cut takes its children
 // along, one before it its parents; a stage whose output is larger than what is left
-// of the budget is tied to its children. It returns the bytes that are certain to be
-// written; ok is false if no set is left.
-func (s *solver) reduce(hi int, fixes []fix) (written float64, ok bool) {
+// of the budget is tied to its children. It reports whether a set is left.
+func (s *solver) reduce(hi int, fixes []fix) bool {
 	n := s.v.g.Len()
 	s.status = grow(s.status, n)
 	clear(s.status)
@@ -36,11 +35,11 @@ func (s *solver) reduce(hi int, fixes []fix) (written float64, ok bool) {
 	left := s.v.budget
 	for range n + 1 {
 		if !s.propagate(hi, left) {
-			return 0, false
+			return false
 		}
-		written = s.certain(hi)
+		written := s.certain(hi)
 		if written > s.v.budget {
-			return 0, false
+			return false
 		}
 		if next := s.v.budget - written; next < left && s.tightens(hi, next) {
 			left = next
@@ -48,7 +47,7 @@ func (s *solver) reduce(hi int, fixes []fix) (written float64, ok bool) {
 		}
 		break
 	}
-	return written, true
+	return true
 }
 
 // tightens reports whether a free stage has an output larger than what is left.

@@ -160,7 +160,7 @@ func (s *solver) line(in []bool) *line {
 // stops early, with a valid bound, when the bound is not above enough. A multiplier
 // above 0, of a similar subproblem, is tried first. Nil if there is no set.
 func (s *solver) relax(hi int, fixes []fix, enough, first float64) *relaxation {
-	if _, ok := s.reduce(hi, fixes); !ok {
+	if !s.reduce(hi, fixes) {
 		return nil
 	}
 	budget := s.v.budget

@@ -226,7 +226,8 @@ func (s *search) visit(of int) {
 // ancestors lists a stage and those that it needs and a set does not hold.
 func (s *search) ancestors(in []bool, of int) []int32 {
 	s.visit(of)
-	seen, mark, stack := s.scratch.seen, s.scratch.visit, append(s.scratch.stack[:0], int32(of))
+	seen, mark, stack := s.scratch.seen, s.scratch.visit, s.scratch.stack[:0]
+	stack = append(stack, int32(of))
 	for k := 0; k < len(stack); k++ {
 		for _, p := range s.v.g.parents(int(stack[k])) {
 			if !in[p] && seen[p] != mark {
@@ -312,7 +313,8 @@ func (s *search) drop(from *line) []bool {
 // descendants lists a stage and those of a set that need it.
 func (s *search) descendants(in []bool, of int) []int32 {
 	s.visit(of)
-	seen, mark, stack := s.scratch.seen, s.scratch.visit, append(s.scratch.stack[:0], int32(of))
+	seen, mark, stack := s.scratch.seen, s.scratch.visit, s.scratch.stack[:0]
+	stack = append(stack, int32(of))
 	for k := 0; k < len(stack); k++ {
 		for _, c := range s.v.g.children(int(stack[k])) {
 			if int(c) < len(in) && in[c] && seen[c] != mark {

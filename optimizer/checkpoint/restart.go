@@ -180,7 +180,7 @@ func (s *solver) restartAt(out []restartCut, start, width float64) []restartCut 
 // least; nil if a pinned stage is in the way.
 func (s *solver) cheapest(hi int, fixes []fix, must []bool) *line {
 	if s.v.g.Len() <= cutFlows {
-		if _, ok := s.reduce(hi, fixes); !ok {
+		if !s.reduce(hi, fixes) {
 			return nil
 		}
 		s.build(hi)

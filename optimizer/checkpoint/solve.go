@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"container/heap"
 	"fmt"
+	"slices"
 )
 
 // Options bound the work of [Solve].
@@ -234,7 +235,7 @@ func (s *search) branch(n subproblem) {
 	}
 	for _, in := range []bool{true, false} {
 		child := n
-		child.fixes = append(n.fixes[:len(n.fixes):len(n.fixes)], fix{n.branch, in})
+		child.fixes = slices.Concat(n.fixes, []fix{{n.branch, in}})
 		child.relaxed = false
 		s.push(child)
 	}

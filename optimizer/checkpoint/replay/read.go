@@ -11,7 +11,7 @@ import (
 	"github.com/karasu-project/karasu/optimizer/checkpoint"
 )
 
-// ErrFormat: a file is not what it should be. Errors name the line.
+// ErrFormat says that a file is not what it should be. Errors name the line.
 var ErrFormat = errors.New("not a file of stage graphs")
 
 const (
