@@ -146,6 +146,9 @@ func TestSolveAgreesWithEveryCut(t *testing.T) {
 		if heuristic.ByteSeconds > want*(1+1e-9) || heuristic.Bound < want*(1-1e-9) {
 			t.Fatalf("heuristic frees %g, bound %g, optimum %g", heuristic.ByteSeconds, heuristic.Bound, want)
 		}
+		if prefix.Bound < want*(1-1e-9) || p.Unlimited && !slices.ContainsFunc(g.stages, func(s Stage) bool { return s.Pinned }) && !prefix.Exact {
+			t.Fatalf("prefix scan: %+v, optimum %g", prefix, want)
+		}
 		if prefix.ByteSeconds > heuristic.ByteSeconds {
 			t.Fatalf("prefix frees %g, heuristic %g", prefix.ByteSeconds, heuristic.ByteSeconds)
 		}

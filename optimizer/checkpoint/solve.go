@@ -63,7 +63,8 @@ func Heuristic(g *Graph, p Problem) (Result, error) {
 }
 
 // Prefix returns the best cut among those that hold everything that has ended at some
-// time. It is optimal if nothing is constrained, and takes linear time.
+// time. It is optimal if nothing is constrained, and takes linear time. Its bound is what
+// could be freed without constraints.
 func Prefix(g *Graph, p Problem) (Result, error) {
 	v, err := p.values(g)
 	if err != nil {
@@ -71,6 +72,12 @@ func Prefix(g *Graph, p Problem) (Result, error) {
 	}
 	s := &search{solver: solver{v: v}}
 	s.scan(nil)
+	// Without the constraints, all that has ended at some time is the best at that time.
+	worth := 0.0
+	for i, w := range v.worth {
+		worth += w
+		s.bound = max(s.bound, worth*(g.end-g.stages[i].End))
+	}
 	return s.result(), nil
 }
 
