@@ -22,6 +22,7 @@ const MaxRequestBytes = 8 << 20
 func handlerOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(MaxRequestBytes),
+		connect.WithCodec(strictJSON{jsonName}), connect.WithCodec(strictJSON{jsonCharsetName}),
 		connect.WithInterceptors(connect.UnaryInterceptorFunc(mapErrors)),
 	}
 }
@@ -72,6 +73,7 @@ func codeOf(err error) connect.Code {
 		{advisor.ErrExists, connect.CodeAlreadyExists},
 		{advisor.ErrRepeated, connect.CodeAlreadyExists},
 		{advisor.ErrNothingToUndo, connect.CodeFailedPrecondition},
+		{advisor.ErrMachinesGone, connect.CodeFailedPrecondition},
 		{advisor.ErrNoModel, connect.CodeFailedPrecondition},
 		{private.ErrNoRun, connect.CodeNotFound},
 		{private.ErrNoExecution, connect.CodeNotFound},
