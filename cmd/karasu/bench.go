@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -31,6 +33,15 @@ func progress(a *app, what string) func(done, total int) {
 		}
 		_ = bar.Set(done)
 	}
+}
+
+// unknownValue says what to do about an objective that the built-in catalog, which
+// replays know alone, has no figures for.
+func unknownValue(err error) error {
+	if errors.Is(err, search.ErrUnknownPrice) || errors.Is(err, search.ErrUnknownPower) || errors.Is(err, search.ErrUnknownGrid) {
+		return fmt.Errorf("%w in the built-in catalog; replay with bench search --objective runtime, which needs none", err)
+	}
+	return err
 }
 
 // candidatesOf lists the configurations of a table with what the built-in catalog

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"slices"
+
+	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	"github.com/karasu-project/karasu/optimizer/search/replay"
@@ -45,6 +48,9 @@ Examples:
 
 // Run replays and prints the table.
 func (c benchParetoCmd) Run(a *app) error {
+	if c.Details && !c.JSON {
+		return usagef("--details adds to what --json prints; give both")
+	}
 	config, err := c.config(a)
 	if err != nil {
 		return err
@@ -62,22 +68,35 @@ func (c benchParetoCmd) Run(a *app) error {
 		pareto.Objectives = append(pareto.Objectives, objectives)
 	}
 	if c.Region != "" {
-		region, err := catalog.LookupRegion(c.Infrastructure, c.Region)
-		if err != nil {
-			return usagef("--region: %w", err)
-		}
-		for i := range config.Candidates {
-			config.Candidates[i].GramsPerKWh = region.GramsPerKWh
+		for _, infrastructure := range infrastructures(config.Runs) {
+			region, err := catalog.LookupRegion(infrastructure, c.Region)
+			if err != nil {
+				return usagef("--region: %w", err)
+			}
+			for i := range config.Candidates {
+				config.Candidates[i].GramsPerKWh = region.GramsPerKWh
+			}
 		}
 	}
 	report, err := replay.RunPareto(a.ctx, pareto)
 	if err != nil {
-		return err
+		return unknownValue(err)
 	}
 	if c.JSON {
 		return writeJSON(a.stdout, report)
 	}
 	return report.WriteTable(a.stdout)
+}
+
+// infrastructures of a table's runs, in their order.
+func infrastructures(runs []model.Run) []string {
+	var out []string
+	for _, r := range runs {
+		if !slices.Contains(out, r.Workload.Infrastructure) {
+			out = append(out, r.Workload.Infrastructure)
+		}
+	}
+	return out
 }
 
 type benchCalibrationCmd struct {
@@ -102,7 +121,7 @@ func (c benchCalibrationCmd) Run(a *app) error {
 	}
 	report, err := replay.RunCalibration(a.ctx, config)
 	if err != nil {
-		return err
+		return unknownValue(err)
 	}
 	if c.JSON {
 		return writeJSON(a.stdout, report)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/karasu-project/karasu/optimizer/search"
@@ -57,13 +58,25 @@ Examples:
 
   karasu bench search --runs scout.csv
   karasu bench search --runs history.csv --methods evidence,karasu --scenarios solo,A3 --json
-  karasu bench search --runs history.csv --map node_count=nodes --framework spark
+  karasu bench search --runs history.csv --map node_count=nodes --infrastructure aws-ec2 --framework spark
   karasu bench search --runs scout.csv --methods evidence,karasu --scenarios solo,RQ1,RQ2,RQ3 --svg rq.svg
   karasu bench search --runs scout.csv --scenarios solo,A3 --objective energy`
 }
 
 // Run replays and prints the table.
 func (c benchSearchCmd) Run(a *app) error {
+	switch {
+	case c.Details && !c.JSON:
+		return usagef("--details adds to what --json prints; give both")
+	case c.SVG != "":
+		if err := canWrite("--svg", c.SVG); err != nil {
+			return err
+		}
+	case c.Export != "":
+		if err := canWrite("--export", c.Export); err != nil {
+			return err
+		}
+	}
 	config, err := c.config(a)
 	if err != nil {
 		return err
@@ -73,7 +86,7 @@ func (c benchSearchCmd) Run(a *app) error {
 	}
 	report, err := replay.Run(a.ctx, config)
 	if err != nil {
-		return err
+		return unknownValue(err)
 	}
 	if err := c.print(a, report); err != nil {
 		return err
@@ -92,12 +105,13 @@ func (c benchSearchCmd) print(a *app, report *replay.Report) error {
 	if err := report.WriteTable(a.stdout); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(a.stdout, benchLegend, savings(report))
+	_, err := fmt.Fprint(a.stdout, benchLegend, alone(report), savings(report))
 	return err
 }
 
 // benchLegend explains the columns of the table.
 const benchLegend = `
+supports traces or histories of other workloads that a search knew, mean
 n=1..10  best valid objective so far over the best there is, mean after n runs (nothing valid counts 3)
 found@3  share of searches with a valid run among the first three
 AUC      mean of (that ratio - 1) over n = 1..10: lower is better; ± is between seed sets
@@ -107,13 +121,28 @@ stop, at runs and ratio where the stop rule ends the search
 worst    largest AUC of one workload above its own solo search
 `
 
+// alone names the scenarios in which no search knew anything of others: the table has
+// no other workload of the kind, and what they show is nobody's knowledge.
+func alone(r *replay.Report) string {
+	var names []string
+	for i := range r.Rows {
+		if row := &r.Rows[i]; r.Alone(row) != nil && row.Supports == 0 && !slices.Contains(names, row.Scenario) {
+			names = append(names, row.Scenario)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nWithout supports, so they say nothing of the network: %s. The table has no such workloads.\n", listed(names))
+}
+
 // savings says in words what knowing others saved.
 func savings(r *replay.Report) string {
 	var b strings.Builder
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		solo := r.Alone(row)
-		if solo == nil {
+		if solo == nil || row.Supports == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "\n%s, %s: within 10%% of the best after %.1f runs instead of %.1f; ten runs cost %.1f times the best instead of %.1f.",
@@ -150,6 +179,9 @@ func (c benchSearchCmd) config(a *app) (replay.Config, error) {
 		if _, err := search.New(name); err != nil {
 			return config, usagef("--methods: %w", err)
 		}
+		if slices.ContainsFunc(config.Methods, func(m replay.Method) bool { return strings.EqualFold(m.Name, name) }) {
+			return config, usagef("--methods: %s is named twice", name)
+		}
 		config.Methods = append(config.Methods, replayed(name))
 	}
 	for _, name := range c.Scenarios {
@@ -157,7 +189,12 @@ func (c benchSearchCmd) config(a *app) (replay.Config, error) {
 		if err != nil {
 			return config, usagef("--scenarios: %w", err)
 		}
-		config.Scenarios = append(config.Scenarios, scenarios...)
+		for _, one := range scenarios {
+			if slices.ContainsFunc(config.Scenarios, func(s replay.Scenario) bool { return s.Name == one.Name }) {
+				return config, usagef("--scenarios: %s is named twice", one.Name)
+			}
+			config.Scenarios = append(config.Scenarios, one)
+		}
 	}
 	return config, nil
 }

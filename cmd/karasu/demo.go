@@ -38,7 +38,7 @@ type demoCmd struct {
 
 // Help implements kong's interface for examples.
 func (demoCmd) Help() string {
-	return "Starts organisations as real nodes on loopback in this process, lets them gossip, and searches with and without the network.\n\nExamples:\n\n  karasu demo\n  karasu demo --runs scout.csv --json\n  karasu demo --runs history.csv --map node_count=nodes --framework spark"
+	return "Starts organisations as real nodes on loopback in this process, lets them gossip, and searches with and without the network.\n\nExamples:\n\n  karasu demo\n  karasu demo --runs scout.csv --json\n  karasu demo --runs history.csv --map node_count=nodes --infrastructure aws-ec2 --framework spark"
 }
 
 // Run plays the demo and prints what came of it.
@@ -77,6 +77,9 @@ func (c demoCmd) Run(a *app) error {
 func (c demoCmd) options(a *app) (demo.Options, error) {
 	if c.Searches < 0 {
 		return demo.Options{}, usagef("--searches must be 0 or more: %d", c.Searches)
+	}
+	if given := c.given(); c.Runs == "" && len(given) > 0 {
+		return demo.Options{}, usagef("%s: how to read a table, so --runs FILE must be there, too", listed(given))
 	}
 	if c.Runs == "" {
 		runs, err := simulated()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +57,8 @@ func describe(err error) (line string, code int) {
 	switch {
 	case err == nil:
 		return "", exitOK
+	case errors.Is(err, context.Canceled):
+		return "interrupted", exitFailed
 	case errors.As(err, &unreachable):
 		return oneLine(unreachable.Error()), exitUnreachable
 	case errors.As(err, &inUse):

@@ -7,12 +7,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 )
@@ -105,8 +108,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if err := readable(args); err != nil {
+		complain(stderr, "%v", err)
+		return exitUsage
+	}
 	command, err := parser.Parse(joinNegative(args))
-	if err != nil {
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &file) && file.Op == "write": // the help, to a full disk
+		complain(stderr, "%v", file)
+		return exitFailed
+	case err != nil:
 		complain(stderr, "%s (%s)", oneLine(err.Error()), helpHint(err))
 		return exitUsage
 	}
@@ -116,6 +128,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		complain(stderr, "%s", line)
 	}
 	return code
+}
+
+// readable says which argument is no text. Names are, and what reads arguments would
+// quietly change the others.
+func readable(args []string) error {
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			return fmt.Errorf("argument %d is not valid UTF-8: %q", i+1, shorten(clean(arg), maxNameColumns))
+		}
+	}
+	return nil
 }
 
 // joinNegative writes --flag -4m as --flag=-4m, so that the flag says what is wrong with

@@ -69,6 +69,11 @@ func (c predictSweepCmd) Run(a *app) error {
 	if c.Confidence > 0 && c.Deadline == nil {
 		return usagef("--confidence needs a --deadline to be confident of")
 	}
+	if c.SVG != "" {
+		if err := canWrite("--svg", c.SVG); err != nil {
+			return err
+		}
+	}
 	target, err := c.target()
 	if err != nil {
 		return err

@@ -27,6 +27,11 @@ func (searchStatusCmd) Help() string {
 
 // Run prints how a search stands.
 func (c searchStatusCmd) Run(a *app) error {
+	if c.SVG != "" {
+		if err := canWrite("--svg", c.SVG); err != nil {
+			return err
+		}
+	}
 	client, err := a.client()
 	if err != nil {
 		return err

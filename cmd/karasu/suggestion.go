@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
 
@@ -33,6 +34,7 @@ func standingOf(s *karasuv1.SearchState) standing {
 func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion, at standing) {
 	if s.GetExhausted() || s.GetPrediction() == nil {
 		fmt.Fprintf(w, "Next: nothing, %s.\n", clean(s.GetReason()))
+		printNotes(w, s)
 		return
 	}
 	if s.GetStop() {
@@ -56,7 +58,12 @@ func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion, at sta
 		fmt.Fprintf(w, "  %-8s %s likely to be met\n", limitsOf(at.settings), chance(p.GetProbabilityOfMeetingTarget()))
 	}
 	if t := s.GetStopAfterSeconds(); t > 0 {
-		fmt.Fprintf(w, "  stop     at %s and report --timeout; its gain times its chance is still the largest of all candidates\n", seconds(t))
+		why := ""
+		// Only then is it the largest acquisition that made it the suggestion.
+		if at.incumbent != nil && s.GetAdvice() != search.InitialDesign {
+			why = "; its gain times its chance is still the largest of all candidates"
+		}
+		fmt.Fprintf(w, "  stop     at %s and report --timeout%s\n", seconds(t), why)
 	}
 	if saving := expectedSaving(s, at); saving != "" {
 		fmt.Fprintf(w, "  saves    %s, by expectation\n", saving)
@@ -67,6 +74,7 @@ func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion, at sta
 	if !s.GetLevelKnown() {
 		fmt.Fprintf(w, "  note     nothing says yet how long this job takes: the figures are guesses%s\n", aroundTarget(at.settings))
 	}
+	printNotes(w, s)
 	if !several(at.settings.GetObjective()) {
 		printAlternative(w, "best    ", at.incumbent, p)
 	}
@@ -78,6 +86,13 @@ func printSuggestion(w *bytes.Buffer, job string, s *karasuv1.Suggestion, at sta
 	}
 	fmt.Fprintf(w, "Then: karasu search report --job %s --config %s --runtime TIME (or --failed, --timeout)\n",
 		shellWord(job), configuration(p.GetConfiguration()))
+}
+
+// printNotes says what else is to be known of a search.
+func printNotes(w *bytes.Buffer, s *karasuv1.Suggestion) {
+	for _, note := range s.GetNotes() {
+		fmt.Fprintf(w, "  note     %s\n", clean(note))
+	}
 }
 
 // interval prints a predicted value that is proportional to the runtime, and its 80%
@@ -154,6 +169,8 @@ func beside(other, than *karasuv1.Prediction) string {
 // verdict says whether one more run is worth it.
 func verdict(s *karasuv1.Suggestion) string {
 	switch {
+	case s.GetExhausted() && !s.GetStop():
+		return "Wait: " + clean(s.GetReason()) + "."
 	case s.GetExhausted():
 		return "Stop: every configuration has been tried."
 	case s.GetStop() && s.GetAdvice() != "":
@@ -198,11 +215,3 @@ func dash(s string) string {
 
 // short keeps the beginning of a pseudonym: enough to tell two apart.
 func short(s string) string { return s[:min(len(s), 8)] }
-
-// shellWord quotes a name where a shell would take it apart.
-func shellWord(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(clean(s), "'", `'\''`) + "'"
-}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image/color"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -40,6 +42,28 @@ func writeSVG(path string, s *karasuv1.SearchState) error {
 	best.Draw(tiles.At(whole, 0, 0))
 	scattered.Draw(tiles.At(whole, 1, 0))
 	return saveSVG(path, canvas)
+}
+
+// canWrite says what is wrong with a file that a flag names, before the work for it is
+// done. It leaves no trace.
+func canWrite(flag, path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return usagef("%s must name a file, which %s is not: it is a folder", flag, path)
+	}
+	isNew := errors.Is(err, fs.ErrNotExist)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return usagef("%s: %w", flag, err)
+	}
+	err = f.Close()
+	if isNew {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return nil
 }
 
 // saveSVG writes a canvas to a file that only its owner reads.

@@ -14,7 +14,7 @@ import (
 // tableFlags say how to read a run table where it is not imported, as those of import
 // csv do.
 type tableFlags struct {
-	Infrastructure string   `help:"Value for a table without that column." placeholder:"SLUG" default:"aws-ec2"`
+	Infrastructure string   `help:"Value for a table without that column." placeholder:"SLUG"`
 	Framework      string   `help:"Value for a table without that column." placeholder:"SLUG"`
 	Algorithm      string   `help:"Value for a table without that column." placeholder:"SLUG"`
 	Job            string   `help:"Value for a table without that column." placeholder:"NAME"`
@@ -36,11 +36,31 @@ func (f tableFlags) defaults() map[string]string {
 	return out
 }
 
+// given names the flags that were given.
+func (f tableFlags) given() []string {
+	var out []string
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"--infrastructure", f.Infrastructure != ""}, {"--framework", f.Framework != ""}, {"--algorithm", f.Algorithm != ""}, {"--job", f.Job != ""},
+		{"--dataset", f.Dataset != ""}, {"--map", len(f.Map) > 0}, {"--preset", f.Preset != ""},
+	} {
+		if flag.given {
+			out = append(out, flag.name)
+		}
+	}
+	return out
+}
+
 // read reads all runs of a table; any bad row is an error.
 func (f tableFlags) read(a *app, path string) ([]model.Run, error) {
 	mapping, err := runtable.ParseMap(f.Map)
 	if err != nil {
 		return nil, usagef("--map: %w", err)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, usagef("--runs must name a table, which %s is not: it is a folder", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -44,6 +44,7 @@ func TestOtherUnits(t *testing.T) {
 		{counted(1, "run"), "1 run"}, {counted(1242, "run"), "1,242 runs"}, {counted(0, "run"), "0 runs"},
 		{objective("runtime", 90), "1m30s"}, {objective("energy", 90), "90 Wh"}, {objective("cost", 90), "$90.00"},
 		{shellWord("nightly-pagerank"), "nightly-pagerank"}, {shellWord("it's here"), `'it'\''s here'`}, {shellWord(""), "''"},
+		{shellWord("a\u200db"), "'a\u200db'"}, {shellWord("a\u202e'b\U000e0041"), `$'a\u202e\'b\U000e0041'`},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%q, want %q", tt.got, tt.want)

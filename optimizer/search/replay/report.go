@@ -26,6 +26,9 @@ type Row struct {
 	Method   string `json:"method"`
 	Scenario string `json:"scenario"`
 	Searches int    `json:"searches"`
+	// Supports is the mean number of supports of a search; 0 says that the row tells
+	// nothing of what others know.
+	Supports float64 `json:"supports"`
 	// Mean and Median over the searches of best valid objective so far over the
 	// best there is; [NothingValid] where none is.
 	Mean   []float64 `json:"mean"`
@@ -52,7 +55,7 @@ type Row struct {
 	// wall time. The first of a search includes what is kept for the others.
 	Seconds [][]float64 `json:"seconds,omitempty"`
 	// WorstExcess is the largest WorkloadAUC above that of the same method's solo
-	// row, where there is one.
+	// row, where there is one and the row has supports.
 	WorstExcess *float64 `json:"worst_excess,omitempty"`
 	// SoloScenario is the scenario of the row without supports; see [Report.Alone].
 	SoloScenario string `json:"solo_scenario"`
@@ -61,6 +64,9 @@ type Row struct {
 // row aggregates outcomes, which are set by set, workload by workload.
 func (r *replay) row(method, scenario string, all []*outcome) Row {
 	row := Row{Method: method, Scenario: scenario, Searches: len(all)}
+	for _, o := range all {
+		row.Supports += float64(o.supports) / float64(len(all))
+	}
 	if r.Details {
 		for _, o := range all {
 			row.Ratios, row.Seconds = append(row.Ratios, o.ratio[:]), append(row.Seconds, o.seconds[:])
@@ -118,7 +124,7 @@ func deviation(v []float64) float64 {
 func (r *Report) compareWithSolo() {
 	for i := range r.Rows {
 		solo := r.Alone(&r.Rows[i])
-		if solo == nil {
+		if solo == nil || r.Rows[i].Supports == 0 {
 			continue
 		}
 		worst := math.Inf(-1)
@@ -151,13 +157,13 @@ func (r *Report) Row(method, scenario string) *Row {
 // WriteTable prints the rows as people read them.
 func (r *Report) WriteTable(w io.Writer) error {
 	var text bytes.Buffer
-	text.WriteString("method\tscenario\tn=1\t2\t3\t5\t10\tfound@3\tAUC\t±\tto 10%\tspent\tstop\tat\tworst\t\n")
+	text.WriteString("method\tscenario\tsupports\tn=1\t2\t3\t5\t10\tfound@3\tAUC\t±\tto 10%\tspent\tstop\tat\tworst\t\n")
 	for _, row := range r.Rows {
 		worst := ""
 		if row.WorstExcess != nil {
 			worst = fmt.Sprintf("%+.2f", *row.WorstExcess)
 		}
-		fmt.Fprintf(&text, "%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.3f\t%.3f\t%.1f\t%.1f\t%.1f\t%.3f\t%s\t\n", row.Method, row.Scenario,
+		fmt.Fprintf(&text, "%s\t%s\t%.1f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.3f\t%.3f\t%.1f\t%.1f\t%.1f\t%.3f\t%s\t\n", row.Method, row.Scenario, row.Supports,
 			row.Mean[0], row.Mean[1], row.Mean[2], row.Mean[4], row.Mean[9], row.Found[2], row.AUC, row.AUCSD, row.RunsTo10Pct, row.Spent[MaxRuns-1], row.StopRuns, row.StopRatio, worst)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -71,7 +71,9 @@ type outcome struct {
 	spent [MaxRuns]float64
 	// seconds that each suggestion took.
 	seconds [MaxRuns]float64
-	trace   trace
+	// supports is how many the search had.
+	supports int
+	trace    trace
 }
 
 // job is one search to do; its result goes to a place of its own.
@@ -203,7 +205,7 @@ func (r *replay) do(ctx context.Context, jobs []job) error {
 					methods[j.method.Name] = m
 				}
 				if err := r.search(m, j); err != nil {
-					cancel(fmt.Errorf("%s on %s %s %s: %w", j.method.Name, j.w.Framework, j.w.Algorithm, j.w.Dataset, err))
+					cancel(fmt.Errorf("searches of %s: %w", j.w.Topic(), err))
 					return
 				}
 				mu.Lock()
@@ -242,6 +244,7 @@ func (r *replay) search(m search.Method, j job) error {
 		}
 		r.hide(p.Supports)
 	}
+	j.out.supports = len(p.Supports)
 	noise := make([]float64, len(w.candidates))
 	rng := j.seed.stream("noise")
 	for i := range noise {

@@ -79,6 +79,7 @@ func newTable(runs []model.Run, candidates []search.Candidate) (table []*workloa
 			g.cells[c].timeouts = append(g.cells[c].timeouts, r.RuntimeSeconds)
 		}
 	}
+	most := 0
 	for _, g := range groups {
 		w := &workload{Workload: g.w}
 		w.InputBytes = 0
@@ -102,6 +103,7 @@ func newTable(runs []model.Run, candidates []search.Candidate) (table []*workloa
 			}
 			w.outcome, w.logRuntime = append(w.outcome, outcome), append(w.logRuntime, math.Log(runtime))
 		}
+		most = max(most, len(completed))
 		if len(completed) < minConfigurations {
 			skipped += len(g.cells)
 			continue
@@ -112,7 +114,8 @@ func newTable(runs []model.Run, candidates []search.Candidate) (table []*workloa
 		table = append(table, w)
 	}
 	if len(table) == 0 {
-		return nil, skipped, fmt.Errorf("no workload completed on %d configurations of known machine types: %w", minConfigurations, ErrTooLittle)
+		return nil, skipped, fmt.Errorf("%w: a workload takes part that completed on %d configurations, and of the %d here (infrastructure, framework, algorithm, job and dataset tell them apart) none did on more than %d",
+			ErrTooLittle, minConfigurations, len(groups), most)
 	}
 	slices.SortFunc(table, func(a, b *workload) int { return cmp.Compare(a.Identity(), b.Identity()) })
 	for i, w := range table {
