@@ -16,7 +16,7 @@ type Summary struct {
 	InputSizeLog2 int
 	// ExactInputBytes is the input size where it is shared exactly; 0 is not.
 	ExactInputBytes float64
-	Points        []Point
+	Points          []Point
 	// Absolute says that Level is shared; without it only the shape is known.
 	Absolute bool
 	// Level is the mean log runtime that was subtracted from all points; 0 where
