@@ -23,8 +23,7 @@ type Problem struct {
 	// .05; 0 is no bound.
 	MaxSlowdown float64
 	// Packed says that a job that starts again runs what is left as soon as what it reads
-	// is there, with slots enough; otherwise stages keep their recorded starts, which
-	// saves less.
+	// is there, with slots enough; otherwise stages keep their recorded starts.
 	Packed bool
 }
 
