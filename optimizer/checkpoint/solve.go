@@ -19,8 +19,8 @@ const (
 	// DefaultRelaxations end a search that does not close its gap: at 2,000 stages each
 	// takes about two milliseconds.
 	DefaultRelaxations = 2_000
-	// HeuristicRelaxations are what [Heuristic] solves; half of a binary search over
-	// 4,000 horizons would be as many.
+	// HeuristicRelaxations are what [Heuristic] solves: as many as a binary search over
+	// 4,000 times takes.
 	HeuristicRelaxations = 12
 	// largeStages is from where the heuristic solves only largeRelaxations.
 	// with largeFlows minimum cuts, to largeTolerance: at 20,000 stages a minimum cut takes
