@@ -53,7 +53,7 @@ func onFront(s *karasuv1.SearchState, step *karasuv1.SearchStep) bool {
 		b, knownB := valueOf(name, f)
 		return knownA == knownB && a == b
 	}
-	return step.GetValid() && slices.ContainsFunc(s.GetFront(), func(f *karasuv1.SearchStep) bool {
+	return step.GetValid() && !step.GetOutside() && slices.ContainsFunc(s.GetFront(), func(f *karasuv1.SearchStep) bool {
 		return same("runtime", f) && same("cost", f) && same("energy", f) && same("carbon", f)
 	})
 }

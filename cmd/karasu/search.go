@@ -92,6 +92,11 @@ func (c searchListCmd) Run(a *app) error {
 				seconds(s.GetSettings().GetTargetSeconds()), budget, fmt.Sprint(len(s.GetSteps())), number(s.GetCandidates()), best, value)
 		}
 		t.hideUnknown("TARGET", "BUDGET").print(w, "No searches. Begin one with: karasu search start")
+		for _, s := range res.Msg.GetSearches() {
+			if s.GetProblem() != "" {
+				fmt.Fprintf(w, "%s: %s\n", tableName(s.GetSettings().GetWorkload().GetJob()), clean(s.GetProblem()))
+			}
+		}
 	})
 }
 
@@ -103,7 +108,7 @@ func topicOf(w *karasuv1.Workload) string {
 func bestStep(s *karasuv1.SearchState) (config, value string) {
 	config, value = unknown, unknown
 	for _, step := range s.GetSteps() {
-		if step.GetValid() && step.Objective != nil && step.Best != nil && step.GetObjective() == step.GetBest() {
+		if step.GetValid() && !step.GetOutside() && step.Objective != nil && step.Best != nil && step.GetObjective() == step.GetBest() {
 			config = configuration(step.GetRun().GetConfiguration())
 			value = objective(primary(s.GetSettings().GetObjective()), step.GetBest())
 		}
@@ -123,7 +128,7 @@ func bestOfSeveral(s *karasuv1.SearchState) (config, value string) {
 				point = append(point, v)
 			}
 		}
-		if step.GetValid() && len(point) == len(names) {
+		if step.GetValid() && !step.GetOutside() && len(point) == len(names) {
 			points = append(points, point)
 		}
 	}

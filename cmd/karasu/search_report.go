@@ -15,7 +15,7 @@ type searchReportCmd struct {
 	Config  configFlag `help:"What ran, such as 8xm4.xlarge." placeholder:"NODESxMACHINE"`
 	Runtime *duration  `help:"How long it took: 13m20s, 800s or 800." placeholder:"TIME"`
 	Failed  bool       `help:"It ended without a result." xor:"outcome"`
-	Timeout bool       `help:"It was stopped for its runtime, by default that of the target." xor:"outcome"`
+	Timeout bool       `help:"It was stopped for its runtime, by default at what target and budget allow." xor:"outcome"`
 	Abandon bool       `help:"It did not run: give up the claim of search next --claim." xor:"outcome"`
 	Repeat  bool       `help:"Accept a configuration that was reported before."`
 	Undo    bool       `help:"Take back the run that was reported last, also from your runs."`
@@ -97,7 +97,7 @@ func printLastStep(w *bytes.Buffer, s *karasuv1.SearchState) {
 		if onFront(s, step) {
 			fmt.Fprint(w, ": on the Pareto front")
 		}
-	} else if step.GetValid() && step.Objective != nil && step.GetObjective() == step.GetBest() {
+	} else if step.GetValid() && step.Objective != nil && step.Best != nil && !step.GetOutside() && step.GetObjective() == step.GetBest() {
 		if equalsBest(s.GetSteps()) {
 			fmt.Fprint(w, ": equals the best so far")
 		} else {
@@ -122,11 +122,15 @@ func equalsBest(steps []*karasuv1.SearchStep) bool {
 func stepOutcome(settings *karasuv1.SearchSettings, step *karasuv1.SearchStep) string {
 	o := step.GetRun().GetOutcome()
 	switch {
+	case step.GetOutside() && step.GetValid():
+		return outcome(o) + ", no candidate"
 	case o != karasuv1.Outcome_OUTCOME_OK || step.GetValid():
 		return outcome(o)
 	case settings.GetTargetSeconds() > 0 && step.GetRun().GetRuntimeSeconds() > settings.GetTargetSeconds():
 		return "too slow"
-	case settings.GetBudgetUsd() > 0 && (step.CostUsd == nil || step.GetCostUsd() > settings.GetBudgetUsd()):
+	case settings.GetBudgetUsd() > 0 && step.CostUsd == nil:
+		return "cost unknown"
+	case settings.GetBudgetUsd() > 0 && step.GetCostUsd() > settings.GetBudgetUsd():
 		return "too dear"
 	}
 	return "not sure"

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -106,7 +107,7 @@ func (a *Advisor) Close() {
 func (a *Advisor) method(name string) (search.Method, error) {
 	m, ok := a.methods[name]
 	if !ok {
-		return nil, badInput("method", fmt.Sprintf("must be one of %v: %q", search.Names(), name))
+		return nil, badInput("method", fmt.Sprintf("must be one of %s: %q", strings.Join(search.Names(), ", "), name))
 	}
 	return m, nil
 }

@@ -3,6 +3,7 @@ package advisor
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/karasu-project/karasu/model"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
@@ -18,7 +19,8 @@ func (a *Advisor) DeleteRuns(ctx context.Context, ids []string) (runs, searches 
 }
 
 // Undo deletes the run that was reported last, from its search and from the private
-// runs, and returns it with the search without it. Runs that were stored before the
+// runs, and returns it with the search without it; a configuration that had been claimed
+// is claimed again. Runs that were stored before the
 // search began were not reported and stay.
 func (a *Advisor) Undo(ctx context.Context, job string) (*karasuv1.SearchState, model.Run, error) {
 	a.mu.Lock()
@@ -37,6 +39,13 @@ func (a *Advisor) Undo(ctx context.Context, job string) (*karasuv1.SearchState, 
 	}
 	run := t.runs[last]
 	t.runs = t.runs[:last]
+	claimed := slices.Index(t.claimedRuns, run.ID())
+	if claimed >= 0 {
+		t.claimedRuns = slices.Delete(t.claimedRuns, claimed, claimed+1)
+		if !slices.Contains(t.claims, run.Configuration) && !t.has(run.Configuration) {
+			t.claims = append(t.claims, run.Configuration)
+		}
+	}
 	// Evaluate first: what cannot be described afterwards is not begun.
 	state, err := a.state(ctx, t)
 	if err != nil {
@@ -44,6 +53,11 @@ func (a *Advisor) Undo(ctx context.Context, job string) (*karasuv1.SearchState, 
 	}
 	if _, _, err := a.Runs.DeleteRuns(ctx, []string{run.ID()}); err != nil {
 		return nil, model.Run{}, err
+	}
+	if claimed >= 0 {
+		if err := a.save(ctx, t); err != nil {
+			return nil, model.Run{}, err
+		}
 	}
 	return state, run, nil
 }

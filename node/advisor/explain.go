@@ -17,6 +17,8 @@ func explained(err error) error {
 		return fmt.Errorf("%w; search with --objective cost or runtime, or give idle and full watts in a catalog file ([catalog] in config.toml)", err)
 	case errors.Is(err, search.ErrUnknownGrid):
 		return fmt.Errorf("%w; name one with --region, or search with --objective energy", err)
+	case errors.Is(err, search.ErrUnsupported):
+		return err // its words are for users
 	}
 	return fmt.Errorf("evaluate search: %w", err)
 }
@@ -57,12 +59,3 @@ func restsOn(weights []*karasuv1.Weight) string {
 
 // smallWeight is not worth mentioning.
 const smallWeight = 0.005
-
-// stopAfter is the target in seconds where it is more likely missed than met; 0 where
-// a run should not be stopped.
-func stopAfter(p *search.Problem, next *karasuv1.Prediction) float64 {
-	if p.Target <= 0 || next.GetProbabilityOfMeetingTarget() >= 0.5 {
-		return 0
-	}
-	return p.Target.Seconds()
-}

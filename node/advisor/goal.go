@@ -41,7 +41,7 @@ func normalizeGoal(s *karasuv1.SearchSettings, region, infrastructure string) er
 		if region == "" && !slices.Contains(objectives, search.Carbon) {
 			return nil // nobody asked; carbon stays unknown
 		}
-		return badInput("region", strings.TrimPrefix(err.Error(), "unknown region "))
+		return badInput("region", "is unknown: "+strings.TrimPrefix(err.Error(), catalog.ErrUnknownRegion.Error()+" "))
 	}
 	s.Region = found.Name
 	return nil

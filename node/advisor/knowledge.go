@@ -80,6 +80,7 @@ func (a *Advisor) refreshOwn(ctx context.Context) error {
 	own := []ownSupport{}
 	for _, g := range share.GroupRuns(runs) {
 		if s, ok := share.Summarize(g, a.Pseudonyms, a.Lookup); ok {
+			search.SortPoints(s.Points)
 			own = append(own, ownSupport{g.Workload, search.Support{Organisation: a.Organisation, Summary: s}})
 		}
 	}
@@ -139,6 +140,7 @@ func (a *Advisor) decode(r *commons.Record) decoded {
 		}
 	case karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY:
 		if s, err := commons.DecodeSummary(r); err == nil {
+			search.SortPoints(s.Points)
 			return decoded{summary: &search.Support{Organisation: r.Organisation, Author: r.Author.String(), Summary: s}}
 		}
 	}

@@ -69,24 +69,53 @@ func (a *Advisor) normalize(s *karasuv1.SearchSettings, needJob bool) (*task, er
 	return t, nil
 }
 
-// candidates lists the space of a search.
+// candidates lists the space of a search: what the catalog knows enough of for its
+// objectives and its budget. Where that leaves none, all are listed, and the search says
+// what is unknown.
 func (a *Advisor) candidates(t *task) ([]search.Candidate, error) {
 	choices, err := a.space(t)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]search.Candidate, 0, len(choices))
-	for _, c := range choices {
-		out = append(out, t.candidate(c))
+	all := make([]search.Candidate, 0, len(choices))
+	var out []search.Candidate
+	found := false
+	for _, choice := range choices {
+		c := t.candidate(choice)
+		all = append(all, c)
+		usable := t.computable(&c)
+		found = found || usable
+		if usable || c.Configuration == t.compared {
+			out = append(out, c)
+		}
+	}
+	if !found {
+		return all, nil
 	}
 	return out, nil
+}
+
+// computable reports whether the task's objectives, and its cost where there is a
+// budget, can be computed of a candidate.
+func (t *task) computable(c *search.Candidate) bool {
+	needed := t.objectives
+	if t.settings.GetBudgetUsd() > 0 {
+		needed = append(slices.Clone(needed), search.Cost)
+	}
+	return !slices.ContainsFunc(needed, func(o search.Objective) bool {
+		_, known := c.LogOffset(o)
+		return !known
+	})
 }
 
 // space takes configurations where they are listed, else every machine type at
 // every scale-out, each from the infrastructure's default where it is not given.
 func (a *Advisor) space(t *task) ([]catalog.Choice, error) {
-	s, infrastructure := t.settings, t.workload.Infrastructure
-	machines := s.GetMachineTypes()
+	s, infrastructure, gone := t.settings, t.workload.Infrastructure, a.gone(t)
+	machines := present(gone, s.GetMachineTypes(), func(name string) string { return name })
+	if len(machines) == 0 && len(s.GetMachineTypes()) > 0 {
+		return nil, machinesGone(t, gone)
+	}
 	var scaleOuts []int
 	for _, n := range s.GetScaleOuts() {
 		scaleOuts = append(scaleOuts, int(n))
@@ -96,7 +125,11 @@ func (a *Advisor) space(t *task) ([]catalog.Choice, error) {
 			return nil, badInput("configurations", "are given together with machine types or scale-outs; give one or the other")
 		}
 		var listed []model.Configuration
-		for _, c := range s.GetConfigurations() {
+		left := present(gone, s.GetConfigurations(), (*karasuv1.Configuration).GetMachineType)
+		if len(left) == 0 {
+			return nil, machinesGone(t, gone)
+		}
+		for _, c := range left {
 			configuration, err := wire.ToConfiguration(c)
 			if err != nil {
 				return nil, err

@@ -45,6 +45,7 @@ func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettin
 	if err != nil {
 		return nil, err
 	}
+	t.compared = compared
 	p, e, err := a.evaluate(ctx, t)
 	if err != nil {
 		return nil, err
@@ -53,17 +54,17 @@ func (a *Advisor) Recommend(ctx context.Context, settings *karasuv1.SearchSettin
 		Weights: a.weights(p, e.Weights), Basis: basis(t, p, e), LevelKnown: levelKnown(t, p),
 	}
 	if i := slices.IndexFunc(p.Candidates, func(c search.Candidate) bool { return c.Configuration == compared }); i >= 0 {
-		out.Current = prediction(p, e, i)
+		out.Current = predicted(t, p, e, i)
 	}
 	if err := a.explainRecommendation(t, p, e, out); err != nil {
 		return nil, err
 	}
 	for _, i := range rank(p, e) {
-		if added && p.Candidates[i].Configuration == compared {
+		if p.Candidates[i].Configuration == compared && (added || !t.computable(&p.Candidates[i])) {
 			continue // only to compare with
 		}
 		if len(out.Predictions) < recommended {
-			out.Predictions = append(out.Predictions, prediction(p, e, i))
+			out.Predictions = append(out.Predictions, predicted(t, p, e, i))
 		}
 	}
 	return out, nil

@@ -23,7 +23,7 @@ func (a *Advisor) explainRecommendation(t *task, p *search.Problem, e *search.Ev
 		return nil
 	}
 	if order := rank(p, solo); len(order) > 0 {
-		out.WithoutOthers = prediction(p, e, order[0])
+		out.WithoutOthers = predicted(t, p, e, order[0])
 	}
 	return nil
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/private"
@@ -96,7 +98,9 @@ func (a *Advisor) Report(ctx context.Context, req *karasuv1.ReportRunRequest) (*
 		return nil, fmt.Errorf("%w: %s; add --repeat if it really ran again", ErrRepeated, run.Configuration)
 	}
 	t.runs = append(t.runs, run)
-	t.release(run.Configuration)
+	if t.release(run.Configuration) {
+		t.claimedRuns = append(t.claimedRuns, run.ID())
+	}
 	state, err := a.state(ctx, t)
 	if err != nil {
 		return nil, err
@@ -129,23 +133,26 @@ func (a *Advisor) reported(t *task, req *karasuv1.ReportRunRequest) (model.Run, 
 		Workload: t.workload, Configuration: c,
 		RuntimeSeconds: req.GetRuntimeSeconds(), Outcome: wire.ToOutcome(req.GetOutcome()), Start: a.Now().UTC(),
 	}
-	// A timeout without a runtime was stopped at the target at the earliest.
-	if run.Outcome == model.Timeout && run.RuntimeSeconds == 0 {
-		if run.RuntimeSeconds = t.settings.GetTargetSeconds(); run.RuntimeSeconds == 0 {
-			return run, badInput("runtime", "is missing; a search without a target needs it to know when the run was stopped")
-		}
-	}
 	m, err := a.Catalog.Lookup(t.workload.Infrastructure, c.MachineType)
 	if err != nil {
 		return run, err
 	}
 	run.Configuration.MachineType = m.Name
+	// A timeout without a runtime was stopped at the limit at the earliest.
+	if run.Outcome == model.Timeout && run.RuntimeSeconds == 0 {
+		candidate := t.candidate(catalog.Choice{Configuration: run.Configuration, Machine: m})
+		limit := limitSeconds(t.settings, &candidate)
+		if math.IsInf(limit, 1) {
+			return run, badInput("runtime", "is missing; a search without a target, and without a budget and a known price, needs it to know when the run was stopped")
+		}
+		run.RuntimeSeconds = limit
+	}
 	return run, run.Validate()
 }
 
 // save stores a search, and with it, in one transaction, runs that are new.
 func (a *Advisor) save(ctx context.Context, t *task, runs ...model.Run) error {
-	s := &karasuv1.Search{Settings: t.settings, CreatedUnixMillis: t.created}
+	s := &karasuv1.Search{Settings: t.settings, CreatedUnixMillis: t.created, ClaimedRuns: t.claimedRuns}
 	for _, c := range t.claims {
 		s.Claims = append(s.Claims, wire.FromConfiguration(c))
 	}
@@ -186,10 +193,17 @@ func (a *Advisor) List(ctx context.Context) ([]*karasuv1.SearchState, error) {
 			return nil, err
 		}
 		steps, candidates, err := a.listed(ctx, t)
-		if err != nil {
-			return nil, fmt.Errorf("search %q: %w", t.workload.Job, err)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		out = append(out, &karasuv1.SearchState{Settings: s.GetSettings(), Steps: steps, Candidates: uint32(candidates)})
+		state := &karasuv1.SearchState{Settings: s.GetSettings(), Steps: steps, Candidates: uint32(candidates), Problem: withoutGone(a.gone(t))}
+		if err != nil { // it must not hide the others
+			state.Problem = err.Error()
+			for _, r := range s.GetRuns() {
+				state.Steps = append(state.Steps, &karasuv1.SearchStep{Run: r})
+			}
+		}
+		out = append(out, state)
 	}
 	return out, nil
 }

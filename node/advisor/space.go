@@ -47,13 +47,10 @@ func (a *Advisor) defaultSpace(t *task, needWatts bool) ([]catalog.Choice, error
 	return out, nil
 }
 
-// usable reports whether every objective of the task can be computed on m.
+// usable reports whether all that the task needs can be computed on m.
 func usable(t *task, m catalog.MachineType) bool {
 	c := t.candidate(catalog.Choice{Configuration: model.Configuration{MachineType: m.Name, ScaleOut: 1}, Machine: m})
-	return !slices.ContainsFunc(t.objectives, func(o search.Objective) bool {
-		_, known := c.LogOffset(o)
-		return !known
-	})
+	return t.computable(&c)
 }
 
 // freeze writes a default space into the settings, so that what peers share later

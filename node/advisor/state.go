@@ -46,7 +46,7 @@ func (a *Advisor) state(ctx context.Context, t *task) (*karasuv1.SearchState, er
 	state.Next.Milliseconds = float64(took.Microseconds()) / 1e3
 	if e.Incumbent >= 0 {
 		state.Incumbent = prediction(p, e, e.Incumbent)
-	} else if len(steps) > 0 && steps[len(steps)-1].Best != nil && state.Hint == "" {
+	} else if len(steps) > 0 && state.Hint == "" {
 		state.Hint = noAnswer(p, steps)
 	}
 	return state, a.compare(t, p, e, state.Next)
@@ -59,14 +59,14 @@ func (a *Advisor) compare(t *task, p *search.Problem, e *search.Evaluation, s *k
 		return nil
 	}
 	if i := runnerUp(t, p, e); i >= 0 {
-		s.RunnerUp = prediction(p, e, i)
+		s.RunnerUp = predicted(t, p, e, i)
 	}
 	solo, err := a.alone(t, p, e)
 	if err != nil {
 		return fmt.Errorf("search alone: %w", err)
 	}
 	if solo != nil && solo.Next >= 0 {
-		s.WithoutOthers = prediction(p, e, solo.Next)
+		s.WithoutOthers = predicted(t, p, e, solo.Next)
 	}
 	return nil
 }
@@ -133,14 +133,14 @@ func (a *Advisor) ask(t *task, p *search.Problem, observed []search.Observation)
 // Where a confidence is asked for, e says which configurations are valid.
 func (a *Advisor) steps(t *task, p *search.Problem, e *search.Evaluation) (steps []*karasuv1.SearchStep, hint string) {
 	var best *float64
-	var nearest *model.Run
-	var least float64
+	var nearest, surest *model.Run // surest kept to the limits and lacks only confidence
+	var least, most float64
 	anyValid := false
 	for i := range t.runs {
 		r := &t.runs[i]
 		step := a.step(t, p, e, r)
 		anyValid = anyValid || step.Valid
-		if v := step.Objective; v != nil && step.Valid && (best == nil || *v < *best) {
+		if v := step.Objective; v != nil && step.Valid && !step.Outside && (best == nil || *v < *best) {
 			best = v
 		}
 		step.Best = best
@@ -148,11 +148,18 @@ func (a *Advisor) steps(t *task, p *search.Problem, e *search.Evaluation) (steps
 		if d := excess(t.settings, step); r.Outcome == model.OK && (nearest == nil || d < least) {
 			nearest, least = r, d
 		}
+		if q := likely(p, e, r); p.Confidence > 0 && !step.Valid && keeps(t.settings, step) && q != nil && (surest == nil || *q > most) {
+			surest, most = r, *q
+		}
 	}
 	switch {
 	case len(steps) == 0 || anyValid:
 	case nearest == nil:
 		hint = noneOf(len(steps), "was completed", "been completed")
+	case surest != nil:
+		did := missed(t.settings)
+		hint = fmt.Sprintf("%s; %s with %s kept to the %s, but another run would only with %.0f%% probability",
+			noneOf(len(steps), did, did), surest.Configuration, seconds(surest.RuntimeSeconds), limits(p), 100*most)
 	default:
 		did := missed(t.settings)
 		hint = fmt.Sprintf("%s; the closest was %s with %s", noneOf(len(steps), did, did), nearest.Configuration, seconds(nearest.RuntimeSeconds))
@@ -191,13 +198,19 @@ func (a *Advisor) weights(p *search.Problem, ws []search.Weight) []*karasuv1.Wei
 
 func (a *Advisor) suggestion(t *task, p *search.Problem, e *search.Evaluation) *karasuv1.Suggestion {
 	out := &karasuv1.Suggestion{LevelKnown: levelKnown(t, p), Stop: e.Stop, Advice: e.Reason, Weights: a.weights(p, e.Weights)}
+	out.Notes = a.notes(t, e, p)
 	if e.Next < 0 {
 		out.Exhausted, out.Stop = true, true
 		out.Reason = fmt.Sprintf("all %d candidates have been tried", len(p.Candidates))
+		if n := len(t.claims); n > 0 {
+			out.Stop = false
+			out.Reason = fmt.Sprintf("all %d candidates have been tried or are under way; report the %s first", len(p.Candidates), count(n, "run")+" under way")
+		}
+		out.Advice = out.Reason
 		return out
 	}
-	out.Prediction = prediction(p, e, e.Next)
-	out.StopAfterSeconds = stopAfter(p, out.Prediction)
+	out.Prediction = predicted(t, p, e, e.Next)
+	out.StopAfterSeconds = stopAfter(t, &p.Candidates[e.Next], out.Prediction)
 	out.ExpectedImprovement = e.Predictions[e.Next].Acquisition
 	out.Reason = reason(p, e, out)
 	return out
@@ -212,6 +225,8 @@ func reason(p *search.Problem, e *search.Evaluation, s *karasuv1.Suggestion) str
 		text += fmt.Sprintf(", %.0f%% likely within the %s", 100*next.GetProbabilityOfMeetingTarget(), limits(p))
 	}
 	switch {
+	case e.Reason == search.InitialDesign:
+		text += "; a point of the initial design"
 	case e.Incumbent < 0:
 	case len(p.Objectives) > 0:
 		text += "; expected to widen the Pareto front the most"
@@ -247,11 +262,21 @@ func prediction(p *search.Problem, e *search.Evaluation, i int) *karasuv1.Predic
 	return out
 }
 
-// levelKnown reports whether anything says how long the job takes: a run of its own,
-// or runs of the same framework and algorithm, with which the guess from the target
+// predicted is the prediction without a probability while nothing says how long the job
+// takes: it would be one of the target, which is all that the guess rests on.
+func predicted(t *task, p *search.Problem, e *search.Evaluation, i int) *karasuv1.Prediction {
+	out := prediction(p, e, i)
+	if !levelKnown(t, p) {
+		out.ProbabilityOfMeetingTarget = nil
+	}
+	return out
+}
+
+// levelKnown reports whether anything says how long the job takes: a run of its own, a
+// prediction, or runs of the same framework and algorithm, with which the guess from the target
 // was compared.
 func levelKnown(t *task, p *search.Problem) bool {
-	if _, sd := level(p); sd > 0 {
+	if _, sd := level(p); sd > 0 || t.foreseen != "" {
 		return true
 	}
 	return slices.ContainsFunc(t.runs, func(r model.Run) bool { return r.RuntimeSeconds > 0 })

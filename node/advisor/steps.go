@@ -16,8 +16,8 @@ import (
 
 // step says what a run is worth to its search.
 func (a *Advisor) step(t *task, p *search.Problem, e *search.Evaluation, r *model.Run) *karasuv1.SearchStep {
-	step := &karasuv1.SearchStep{Run: wire.FromRun(*r)}
 	c := slices.IndexFunc(p.Candidates, func(c search.Candidate) bool { return c.Configuration == r.Configuration })
+	step := &karasuv1.SearchStep{Run: wire.FromRun(*r), Outside: c < 0}
 	if candidate, known := a.candidateOf(t, p.Candidates, c, r); known && r.RuntimeSeconds > 0 {
 		value := func(o search.Objective) *float64 {
 			offset, known := candidate.LogOffset(o)
@@ -35,10 +35,26 @@ func (a *Advisor) step(t *task, p *search.Problem, e *search.Evaluation, r *mode
 	case p.Confidence > 0:
 		step.Valid = c >= 0 && e.Predictions[c].MeetsTarget >= p.Confidence
 	default:
-		step.Valid = (s.GetTargetSeconds() == 0 || r.RuntimeSeconds <= s.GetTargetSeconds()) &&
-			(s.GetBudgetUsd() == 0 || step.CostUsd != nil && step.GetCostUsd() <= s.GetBudgetUsd())
+		step.Valid = keeps(s, step)
 	}
 	return step
+}
+
+// keeps reports whether a run was completed within target and budget.
+func keeps(s *karasuv1.SearchSettings, step *karasuv1.SearchStep) bool {
+	return step.GetRun().GetOutcome() == karasuv1.Outcome_OUTCOME_OK &&
+		(s.GetTargetSeconds() == 0 || step.GetRun().GetRuntimeSeconds() <= s.GetTargetSeconds()) &&
+		(s.GetBudgetUsd() == 0 || step.CostUsd != nil && step.GetCostUsd() <= s.GetBudgetUsd())
+}
+
+// likely is the probability that another run on the configuration of r keeps to the
+// limits; nil where it is no candidate.
+func likely(p *search.Problem, e *search.Evaluation, r *model.Run) *float64 {
+	c := slices.IndexFunc(p.Candidates, func(c search.Candidate) bool { return c.Configuration == r.Configuration })
+	if c < 0 || e == nil {
+		return nil
+	}
+	return &e.Predictions[c].MeetsTarget
 }
 
 // candidateOf is the candidate at index c that a run was on, or for c < 0 what the
@@ -61,7 +77,7 @@ func front(t *task, steps []*karasuv1.SearchStep) []*karasuv1.SearchStep {
 	var points [][]float64
 	var of []*karasuv1.SearchStep
 	for _, s := range steps {
-		if point := values(s, objectives); s.GetValid() && point != nil {
+		if point := values(s, objectives); s.GetValid() && !s.GetOutside() && point != nil {
 			points, of = append(points, point), append(of, s)
 		}
 	}

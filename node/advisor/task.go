@@ -21,6 +21,13 @@ type task struct {
 	objectives []search.Objective
 	// claims are the configurations that are under way.
 	claims []model.Configuration
+	// stored says that the search was begun earlier: the catalog may have changed since.
+	stored bool
+	// claimedRuns are the IDs of runs whose configurations had been claimed.
+	claimedRuns []string
+	// compared is a configuration that is kept among the candidates whatever is known of
+	// it; the zero value is none.
+	compared model.Configuration
 	// created is when the search was started, in milliseconds since 1970 UTC.
 	created float64
 	// knownTypes extend the default space while it is being frozen.
@@ -59,7 +66,7 @@ func openTask(s *karasuv1.Search) (*task, error) {
 		}
 		t.runs = append(t.runs, r)
 	}
-	t.created = s.GetCreatedUnixMillis()
+	t.created, t.stored, t.claimedRuns = s.GetCreatedUnixMillis(), true, s.GetClaimedRuns()
 	t.claims, err = claimed(s)
 	return t, err
 }
@@ -87,11 +94,15 @@ func (a *Advisor) adopt(t *task, runs []model.Run) {
 	}
 }
 
-// observations are the runs with the resources of their machine types.
+// observations are the runs with the resources of their machine types. Runs on types
+// that the catalog no longer knows are left out.
 func (a *Advisor) observations(t *task) ([]search.Observation, error) {
 	out := make([]search.Observation, 0, len(t.runs))
 	for _, r := range t.runs {
 		m, err := a.Catalog.Lookup(t.workload.Infrastructure, r.Configuration.MachineType)
+		if t.stored && unknownMachine(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -95,6 +95,7 @@ func (m *Evidence) Evaluate(p *Problem, observed []Observation) (*Evaluation, er
 		e.Front = s.observedFront(answers)
 		pareto.decideStop(e, s)
 	}
+	s.giveUp(e, mixture, m.params.NoiseSD)
 	return e, nil
 }
 

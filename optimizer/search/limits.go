@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/karasu-project/karasu/model/ensemble"
@@ -30,9 +29,14 @@ func logLimits(p *Problem, known []bool) ([]float64, error) {
 	return limit, nil
 }
 
-func unsupported(method, what string) error {
-	return fmt.Errorf("%s %s: %w", method, what, ErrUnsupported)
-}
+// unsupportedError says in words for users what a method cannot do; it is
+// [ErrUnsupported].
+type unsupportedError struct{ method, what string }
+
+func (e *unsupportedError) Error() string { return "the method " + e.method + " " + e.what }
+func (e *unsupportedError) Unwrap() error { return ErrUnsupported }
+
+func unsupported(method, what string) error { return &unsupportedError{method, what} }
 
 // confidenceMargin is how far below its limit, in nats, a posterior mean must lie
 // after a run for the candidate to be an answer at the problem's confidence: the

@@ -30,7 +30,7 @@ func New(name string) (Method, error) {
 			return m.make(), nil
 		}
 	}
-	return nil, fmt.Errorf("%q, want one of %s: %w", name, strings.Join(Names(), ", "), ErrUnknownMethod)
+	return nil, fmt.Errorf("%w %q, want one of %s", ErrUnknownMethod, name, strings.Join(Names(), ", "))
 }
 
 // Names lists the methods, the default first.

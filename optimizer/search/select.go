@@ -45,7 +45,7 @@ func SelectSupports(p *Problem, all []Support, observed []Observation, limit int
 	byScore := func(a, b entry) int {
 		x, y := &all[a.index], &all[b.index]
 		return cmp.Or(cmp.Compare(b.class, a.class), cmp.Compare(a.turn, b.turn), cmp.Compare(b.score, a.score),
-			cmp.Compare(x.Author, y.Author), cmp.Compare(x.Summary.Pseudonym, y.Summary.Pseudonym), cmp.Compare(a.index, b.index))
+			compareSupports(x, y), cmp.Compare(a.index, b.index))
 	}
 	slices.SortFunc(entries, byScore)
 	type lane struct {

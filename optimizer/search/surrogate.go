@@ -129,6 +129,10 @@ func (s *state) reference(g gaussian, incumbent int) float64 {
 	return worst + headroom
 }
 
+// InitialDesign is the reason of a suggestion that is a point of the initial design: its
+// acquisition has no part in it.
+const InitialDesign = "initial design"
+
 // minModelRuns is the number of runs before which CherryPick does not stop (NSDI
 // 2017, section 4.4). The threshold is the other methods', so that they compare.
 const minModelRuns = 6
@@ -141,7 +145,7 @@ func (s *state) finish(e *Evaluation, g gaussian, design int) {
 		decideStop(e, s)
 	case design > 0 && (s.history.runs < design || len(s.history.points) == 0):
 		e.Next = s.designPoint()
-		e.Reason = "initial design"
+		e.Reason = InitialDesign
 	case s.history.runs < minModelRuns:
 		e.Reason = fmt.Sprintf("fewer than %d runs", minModelRuns)
 	case len(s.problem.Objectives) > 0:
@@ -149,4 +153,5 @@ func (s *state) finish(e *Evaluation, g gaussian, design int) {
 	default:
 		decideStop(e, s)
 	}
+	s.giveUp(e, g.mixture(), runNoiseSD)
 }

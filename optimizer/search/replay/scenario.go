@@ -82,7 +82,7 @@ func ScenarioByName(name string) (Scenario, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return Scenario{}, fmt.Errorf("%q, want one of %s: %w", name, strings.Join(names, ", "), ErrUnknownScenario)
+	return Scenario{}, fmt.Errorf("%w %q, want one of %s", ErrUnknownScenario, name, strings.Join(names, ", "))
 }
 
 // trace is what one search of the solo baseline saw: the candidates of its
