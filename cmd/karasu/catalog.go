@@ -16,6 +16,8 @@ type catalogCmd struct {
 	List  catalogListCmd  `cmd:"" help:"List machine types."`
 	Show  catalogShowCmd  `cmd:"" help:"All that is known of one machine type."`
 	Space catalogSpaceCmd `cmd:"" help:"The candidates that a search has where none are named."`
+
+	Regions catalogRegionsCmd `cmd:"" help:"Regions with the carbon intensity of their grids."`
 }
 
 // catalogFlags say which catalog is shown.

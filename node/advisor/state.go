@@ -222,7 +222,7 @@ func reason(p *search.Problem, e *search.Evaluation, s *karasuv1.Suggestion) str
 	text := fmt.Sprintf("about %s is expected (80%%: %s to %s)", seconds(next.GetRuntimeSeconds()),
 		seconds(next.GetRuntimeLowSeconds()), seconds(next.GetRuntimeHighSeconds()))
 	if next.ProbabilityOfMeetingTarget != nil {
-		text += fmt.Sprintf(", %.0f%% likely within the %s", 100*next.GetProbabilityOfMeetingTarget(), limits(p))
+		text += fmt.Sprintf(", %s likely within the %s", chance(next.GetProbabilityOfMeetingTarget()), limits(p))
 	}
 	switch {
 	case e.Reason == search.InitialDesign:
@@ -297,8 +297,13 @@ func shellWord(s string) string {
 // seconds prints a runtime for people.
 func seconds(s float64) string {
 	d := time.Duration(min(s, 10*model.MaxRuntime.Seconds()) * float64(time.Second))
-	if d >= 10*time.Second {
+	switch {
+	case d >= 10*time.Second:
 		return d.Round(time.Second).String()
+	case d >= 100*time.Millisecond:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= 100*time.Microsecond:
+		return d.Round(10 * time.Microsecond).String()
 	}
-	return d.Round(10 * time.Millisecond).String()
+	return d.String()
 }

@@ -85,9 +85,9 @@ func LookupRegion(infrastructure, name string) (Region, error) {
 		}
 		names[i] = r.Name
 	}
-	hint := "known: " + strings.Join(names[:min(len(names), maxSuggestions)], ", ") + ", ..."
+	hint := fmt.Sprintf("karasu catalog regions lists all %d", len(names))
 	if near := nearest(slug, names); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
+		hint = "did you mean " + strings.Join(near, " or ") + "? (" + hint + ")"
 	}
 	return Region{}, fmt.Errorf("%w %q for %s; %s", ErrUnknownRegion, clip(name), clip(infrastructure), hint)
 }

@@ -45,8 +45,8 @@ func TestLookupRegion(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ infrastructure, name, say string }{
-		{"aws", "eu-wst-1", "did you mean eu-west-1?"},
-		{"aws", "atlantis", "known: af-south-1, "},
+		{"aws", "eu-wst-1", "did you mean eu-west-1? (karasu catalog regions lists "},
+		{"aws", "atlantis", "for aws; karasu catalog regions lists all "},
 		{"gcp", "eu-west-1", "for gcp"},
 		{"lab", "", "name one whose grid is alike"},
 	} {
