@@ -38,7 +38,8 @@ func (e *evaluator) supports(traces []Trace, center []float64) ([]*support, erro
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
-		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.workload, b.workload))
+		// By appearance, since names may be keyed hashes and sums depend on the order.
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(groups[a][0], groups[b][0]))
 	})
 	// All positions first, then what is computed of each trace alone.
 	series, plausible := make([]*series, len(traces)), make([]float64, len(traces))

@@ -79,13 +79,19 @@ func (a *Advisor) refreshOwn(ctx context.Context) error {
 	}
 	own := []ownSupport{}
 	for _, g := range share.GroupRuns(runs) {
-		if s, ok := share.Summarize(g, a.Pseudonyms, a.Lookup); ok {
+		if s, ok := share.Summarize(g, a.Pseudonyms, a.lookupOwn); ok {
 			search.SortPoints(s.Points)
 			own = append(own, ownSupport{g.Workload, search.Support{Organisation: a.Organisation, Summary: s}})
 		}
 	}
 	a.known.own = own
 	return nil
+}
+
+// lookupOwn is Lookup for summaries that do not leave: no name of a machine type is hidden.
+func (a *Advisor) lookupOwn(infrastructure, machineType string) (r model.Resources, public, ok bool) {
+	r, _, ok = a.Lookup(infrastructure, machineType)
+	return r, true, ok
 }
 
 // peerSupports pairs the summaries of the commons with the models of the same
