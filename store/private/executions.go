@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -28,6 +29,9 @@ const (
 	// maxStored bounds an execution with its stages as stored, so that one transaction
 	// has room for it and its run.
 	maxStored = 3 << 19
+	// importerVersion is raised when the importers read more from the same records than
+	// before, so that importing them again updates what is stored.
+	importerVersion = 1
 )
 
 // ErrNoExecution says that no execution is stored under an origin or an ID.
@@ -77,8 +81,10 @@ type Put struct {
 
 // PutExecution stores an execution and the run that it is, in one transaction. Where it
 // is stored already from a record that is at least as complete, that one stays, and the
-// new hints count. Complete is what tells how it ended; then what is not cut; then what
-// holds more events. The error wraps model.ErrInvalid.
+// new hints count: copies of a record do not take turns. Complete is what tells how it
+// ended; then what is not cut; then what holds more events; then what has fewer bad
+// lines; then what newer importers read; then what fewer notes complain of. The error
+// wraps model.ErrInvalid.
 func (d *DB) PutExecution(ctx context.Context, e model.Execution, h Hints, name Namer) (Put, error) {
 	if err := ctx.Err(); err != nil {
 		return Put{}, err
@@ -138,7 +144,7 @@ func packExecution(p *packer, e model.Execution) (packedExecution, error) {
 			}
 			m.Graph = nil
 		}
-		out.head = &karasuv1.StoredExecution{Execution: m, Digest: digest[:], Parts: uint32((len(out.graph) + graphPart - 1) / graphPart)}
+		out.head = &karasuv1.StoredExecution{Execution: m, Digest: digest[:], Importer: importerVersion, Parts: uint32((len(out.graph) + graphPart - 1) / graphPart)}
 		head, err := packHead(p, out.head)
 		if err != nil {
 			return packedExecution{}, err
@@ -171,7 +177,7 @@ func putExecution(t *kv.Txn, p *packer, n packedExecution, h Hints, name Namer) 
 		return Put{}, err
 	}
 	head := proto.CloneOf(n.head)
-	replaced := isNew || !bytes.Equal(old.GetDigest(), head.GetDigest()) && !moreComplete(old.GetExecution(), head.GetExecution())
+	replaced := isNew || !bytes.Equal(old.GetDigest(), head.GetDigest()) && moreComplete(head, old)
 	if !replaced {
 		head = proto.CloneOf(old)
 	}
@@ -210,18 +216,22 @@ func putExecution(t *kv.Txn, p *packer, n packedExecution, h Hints, name Namer) 
 	return out, placeEarlier(t, p, head.GetExecution(), n.id, name)
 }
 
-// moreComplete says whether what is stored tells more than what came.
-func moreComplete(stored, came *karasuv1.Execution) bool {
-	for _, c := range [][2]bool{
-		{stored.GetOutcome() != "", came.GetOutcome() != ""},
-		{!stored.GetQuality().GetCut(), !came.GetQuality().GetCut()},
-		{stored.GetQuality().GetEvents() > came.GetQuality().GetEvents(), stored.GetQuality().GetEvents() < came.GetQuality().GetEvents()},
-	} {
-		if c[0] != c[1] {
-			return c[0]
+// moreComplete says whether what came tells more than what is stored.
+func moreComplete(came, stored *karasuv1.StoredExecution) bool {
+	flag := func(b bool) int64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	rank := func(m *karasuv1.StoredExecution) []int64 {
+		q := m.GetExecution().GetQuality()
+		return []int64{
+			flag(m.GetExecution().GetOutcome() != ""), flag(!q.GetCut()), q.GetEvents(), -int64(q.GetBadLines()),
+			int64(m.GetImporter()), -int64(len(q.GetNotes())),
 		}
 	}
-	return false
+	return slices.Compare(rank(came), rank(stored)) > 0
 }
 
 // place names an execution and stores, changes or deletes its run to match.

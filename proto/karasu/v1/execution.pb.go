@@ -2244,7 +2244,9 @@ type StoredExecution struct {
 	// SHA-256 of the execution as it came.
 	Digest []byte `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
 	// Utilisation that was attached to its run. It comes before what its source tells.
-	Attached      *ResourceMetrics `protobuf:"bytes,6,opt,name=attached,proto3" json:"attached,omitempty"`
+	Attached *ResourceMetrics `protobuf:"bytes,6,opt,name=attached,proto3" json:"attached,omitempty"`
+	// Version of the importers that read it.
+	Importer      uint32 `protobuf:"varint,7,opt,name=importer,proto3" json:"importer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2319,6 +2321,13 @@ func (x *StoredExecution) GetAttached() *ResourceMetrics {
 		return x.Attached
 	}
 	return nil
+}
+
+func (x *StoredExecution) GetImporter() uint32 {
+	if x != nil {
+		return x.Importer
+	}
+	return 0
 }
 
 // WatchedFile is what a watcher has read of a file.
@@ -2602,14 +2611,15 @@ const file_karasu_v1_execution_proto_rawDesc = "" +
 	"\bimported\x18\x04 \x01(\rR\bimported\x12\x1e\n" +
 	"\n" +
 	"unreadable\x18\x05 \x01(\rR\n" +
-	"unreadable\"\xee\x01\n" +
+	"unreadable\"\x8a\x02\n" +
 	"\x0fStoredExecution\x122\n" +
 	"\texecution\x18\x01 \x01(\v2\x14.karasu.v1.ExecutionR\texecution\x12/\n" +
 	"\x05hints\x18\x02 \x01(\v2\x19.karasu.v1.ExecutionHintsR\x05hints\x12\x10\n" +
 	"\x03run\x18\x03 \x01(\bR\x03run\x12\x14\n" +
 	"\x05parts\x18\x04 \x01(\rR\x05parts\x12\x16\n" +
 	"\x06digest\x18\x05 \x01(\fR\x06digest\x126\n" +
-	"\battached\x18\x06 \x01(\v2\x1a.karasu.v1.ResourceMetricsR\battached\"e\n" +
+	"\battached\x18\x06 \x01(\v2\x1a.karasu.v1.ResourceMetricsR\battached\x12\x1a\n" +
+	"\bimporter\x18\a \x01(\rR\bimporter\"e\n" +
 	"\vWatchedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12.\n" +
