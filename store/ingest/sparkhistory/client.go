@@ -20,10 +20,16 @@ import (
 
 // Bounds of what a server may answer.
 const (
-	// maxList bounds the list of applications, in bytes: some 200,000 of them.
+	// MaxApplications bounds the applications of a list, and the attempts that are kept
+	// of it: some 50 MB.
+	MaxApplications = 200_000
+	// maxList bounds the list, in bytes; one of MaxApplications has half of that. It is
+	// read entry by entry, so it need not fit into memory.
 	maxList = 256 << 20
-	// MaxApplications bounds the applications of a list.
-	MaxApplications = 500_000
+	// maxEntry bounds one application with its attempts, in bytes: some 700 attempts.
+	maxEntry = 256 << 10
+	// maxName bounds an id and what is kept of a name, in bytes.
+	maxName = 512
 	// maxArchive bounds the zip of one log, in bytes.
 	maxArchive = 64 << 30
 	// listTimeout bounds the wait for the list; a server that has just started reads
@@ -120,28 +126,52 @@ func (c *Client) Completed(ctx context.Context, since time.Time, limit int) ([]A
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "application/json" {
 		return nil, fmt.Errorf("%s %w: it answers with %s; give the address of its web page, such as http://history:18080", c.base, ErrNoServer, named(kind))
 	}
-	var apps []application
-	body := &limited{r: res.Body, left: maxList}
-	if err := json.NewDecoder(body).Decode(&apps); err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: the list of applications did not come: %w", c.base, ctx.Err())
-		}
+	out, err := readList(res.Body, since)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: the list of applications did not come: %w", c.base, ctx.Err())
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s %w: its list of applications cannot be read: %w", c.base, ErrNoServer, err)
 	}
+	return out, nil
+}
+
+// readList reads applications one by one and keeps the attempts that have ended since.
+func readList(r io.Reader, since time.Time) ([]Attempt, error) {
+	body := &limited{r: &limited{r: r, left: maxList}, left: maxEntry}
+	d := json.NewDecoder(body)
+	begin, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	if begin != json.Delim('[') {
+		return nil, errors.New("it is no list")
+	}
 	var out []Attempt
-	for _, app := range apps {
+	for n := 1; d.More(); n++ {
+		if n > MaxApplications {
+			return nil, fmt.Errorf("it has more than %d applications; ask for fewer with --since or --limit", MaxApplications)
+		}
+		var app application
+		if err := d.Decode(&app); err != nil {
+			return nil, fmt.Errorf("application %d: %w", n, err)
+		}
+		body.left = maxEntry
 		for _, at := range app.Attempts {
-			a := Attempt{ApplicationID: app.ID, Name: app.Name, ID: at.ID, Start: moment(at.StartEpoch, at.StartTime), End: moment(at.EndEpoch, at.EndTime)}
+			a := Attempt{ApplicationID: app.ID, Name: clip(app.Name, maxName), ID: at.ID, Start: moment(at.StartEpoch, at.StartTime), End: moment(at.EndEpoch, at.EndTime)}
 			if !at.Completed || a.End.Before(since) {
 				continue
 			}
-			if app.ID == "" || len(out) == MaxApplications {
-				return nil, fmt.Errorf("%s %w: application %q, attempt %d of its list", c.base, ErrNoServer, clip(app.ID), len(out)+1)
+			if app.ID == "" || len(app.ID) > maxName || len(at.ID) > maxName {
+				return nil, fmt.Errorf("application %d, %q, has an attempt %q", n, clip(app.ID, 60), clip(at.ID, 60))
 			}
-			out = append(out, a)
+			if out = append(out, a); len(out) > MaxApplications {
+				return nil, fmt.Errorf("it has more than %d attempts; ask for fewer with --since or --limit", MaxApplications)
+			}
 		}
 	}
-	return out, nil
+	_, err = d.Token()
+	return out, err
 }
 
 // moment prefers the number, which servers before 2.0 do not give. An attempt that has
@@ -212,4 +242,4 @@ func named(kind string) string {
 	return kind
 }
 
-func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 60)], "") }
+func clip(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }

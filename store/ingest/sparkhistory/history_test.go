@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -158,7 +159,10 @@ func TestServersThatAreNone(t *testing.T) {
 		"web page":  {answer("text/html; charset=utf-8", "<html>"), sparkhistory.ErrNoServer, "answers with text/html; give the address"},
 		"other":     {answer("application/json", `{"a":1}`), sparkhistory.ErrNoServer, "cannot be read"},
 		"cut":       {answer("application/json", list[:300]), sparkhistory.ErrNoServer, "cannot be read"},
-		"no id":     {answer("application/json", `[{"attempts":[{"completed":true}]}]`), sparkhistory.ErrNoServer, "attempt 1"},
+		"no id":     {answer("application/json", `[{"attempts":[{"completed":true}]}]`), sparkhistory.ErrNoServer, "application 1"},
+		"null":      {answer("application/json", "null"), sparkhistory.ErrNoServer, "it is no list"},
+		"long id":   {answer("application/json", `[{"id":"`+strings.Repeat("x", 600)+`","attempts":[{"completed":true}]}]`), sparkhistory.ErrNoServer, "application 1"},
+		"long":      {answer("application/json", `[{"id":"`+strings.Repeat("x", 1<<20)), sparkhistory.ErrNoServer, "application 1: the answer is too long"},
 		"not there": {http.NotFound, sparkhistory.ErrNoServer, "404 Not Found"},
 		"401":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, sparkhistory.ErrRefused, "--header"},
 		"500":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, nil, "answers 500"},
@@ -179,6 +183,36 @@ func TestServersThatAreNone(t *testing.T) {
 	}
 	if _, err := c.Completed(t.Context(), time.Time{}, 0); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:1/api/v1 is not reachable: ") {
 		t.Errorf("nobody there: error %v", err)
+	}
+}
+
+// TestEndlessLists are given up without holding them in memory.
+func TestEndlessLists(t *testing.T) {
+	for name, c := range map[string]struct{ begin, repeat, want string }{
+		"applications": {"[{}", `,{"id":"a","attempts":[]}`, "more than 200000 applications; ask for fewer"},
+		"attempts":     {"[{}", `,{"id":"a","attempts":[` + strings.Repeat(`{"completed":true},`, 99) + `{"completed":true}]}`, "more than 200000 attempts"},
+		"one entry":    {`[{"attempts":[{}`, ",{}", "application 1: the answer is too long"},
+		"spaces":       {"[", " ", "the answer is too long"},
+	} {
+		chunk := []byte(strings.Repeat(c.repeat, 1000))
+		h := func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, err := w.Write([]byte(c.begin))
+			for err == nil {
+				_, err = w.Write(chunk)
+			}
+		}
+		client := server(t, map[string]http.HandlerFunc{"/applications": h})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := client.Completed(t.Context(), time.Time{}, 0)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %s", name, err, c.want)
+		}
+		if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 100<<20 {
+			t.Errorf("%s: the heap grew by %d MiB", name, grown>>20)
+		}
 	}
 }
 

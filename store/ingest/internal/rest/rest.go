@@ -18,8 +18,9 @@ import (
 // DefaultTimeout bounds one request.
 const DefaultTimeout = 30 * time.Second
 
-// MaxAnswer bounds an answer, in bytes.
-const MaxAnswer = 64 << 20
+// MaxAnswer bounds an answer, in bytes: 500 samples of 2,000 nodes from Prometheus. It
+// is held in memory together with what it says.
+const MaxAnswer = 32 << 20
 
 // ErrAddress says that an address is none of a service.
 var ErrAddress = errors.New("must look like http://host:port")

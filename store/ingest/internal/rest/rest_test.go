@@ -59,7 +59,7 @@ func TestGet(t *testing.T) {
 			t.Error(path, v, err)
 		}
 	}
-	for path, want := range map[string]string{"away": "answers 302", "html": "JSON of another form", "endless": "more than 64 MiB", "x": "answers 418 I'm a teapot"} {
+	for path, want := range map[string]string{"away": "answers 302", "html": "JSON of another form", "endless": "more than 32 MiB", "x": "answers 418 I'm a teapot"} {
 		var answer *AnswerError
 		err := c.Get(t.Context(), path, nil, &struct{}{})
 		if !errors.As(err, &answer) || !strings.Contains(err.Error(), want) || strings.ContainsAny(err.Error(), "\n") || strings.Contains(err.Error(), "secret") {
