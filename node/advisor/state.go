@@ -133,7 +133,8 @@ func (a *Advisor) ask(t *task, p *search.Problem, observed []search.Observation)
 // Where a confidence is asked for, e says which configurations are valid.
 func (a *Advisor) steps(t *task, p *search.Problem, e *search.Evaluation) (steps []*karasuv1.SearchStep, hint string) {
 	var best *float64
-	var nearest, surest *model.Run // surest kept to the limits and lacks only confidence
+	// surest kept to the limits and lacks only confidence; unpriced costs nobody knows what.
+	var nearest, surest, unpriced *model.Run
 	var least, most float64
 	anyValid := false
 	for i := range t.runs {
@@ -145,6 +146,10 @@ func (a *Advisor) steps(t *task, p *search.Problem, e *search.Evaluation) (steps
 		}
 		step.Best = best
 		steps = append(steps, step)
+		if r.Outcome == model.OK && t.settings.GetBudgetUsd() > 0 && step.CostUsd == nil {
+			unpriced = r
+			continue
+		}
 		if d := excess(t.settings, step); r.Outcome == model.OK && (nearest == nil || d < least) {
 			nearest, least = r, d
 		}
@@ -154,6 +159,9 @@ func (a *Advisor) steps(t *task, p *search.Problem, e *search.Evaluation) (steps
 	}
 	switch {
 	case len(steps) == 0 || anyValid:
+	case nearest == nil && unpriced != nil:
+		did := missed(t.settings)
+		hint = fmt.Sprintf("%s; what %s costs is not known", noneOf(len(steps), did, did), unpriced.Configuration)
 	case nearest == nil:
 		hint = noneOf(len(steps), "was completed", "been completed")
 	case surest != nil:
@@ -201,10 +209,14 @@ func (a *Advisor) suggestion(t *task, p *search.Problem, e *search.Evaluation) *
 	out.Notes = a.notes(t, e, p)
 	if e.Next < 0 {
 		out.Exhausted, out.Stop = true, true
-		out.Reason = fmt.Sprintf("all %d candidates have been tried", len(p.Candidates))
+		all, has, is := fmt.Sprintf("all %d candidates", len(p.Candidates)), "have", "are"
+		if len(p.Candidates) == 1 {
+			all, has, is = "the only candidate", "has", "is"
+		}
+		out.Reason = fmt.Sprintf("%s %s been tried", all, has)
 		if n := len(t.claims); n > 0 {
 			out.Stop = false
-			out.Reason = fmt.Sprintf("all %d candidates have been tried or are under way; report the %s first", len(p.Candidates), count(n, "run")+" under way")
+			out.Reason += fmt.Sprintf(" or %s under way; report the %s under way first", is, count(n, "run"))
 		}
 		out.Advice = out.Reason
 		return out
