@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/store/ingest"
 	"github.com/karasu-project/karasu/store/ingest/runtable"
-	"github.com/karasu-project/karasu/store/wire"
 )
 
 type importCmd struct {
@@ -39,7 +37,7 @@ type importParquetCmd struct{ importTable }
 
 // importTable are those of imports of run tables.
 type importTable struct {
-	File           string   `arg:"" help:"Table; - is standard input." placeholder:"FILE"`
+	Files          []string `arg:"" name:"file" help:"Tables; - is standard input." placeholder:"FILE"`
 	Map            []string `help:"A column of the file and the documented one that it is, such as node_count=nodes." placeholder:"THEIRS=OURS"`
 	Preset         string   `help:"A known public table: scout, c3o, bell or tensorflow; none to recognise nothing. Default: by the header." placeholder:"NAME" xor:"mapping"`
 	Mapping        string   `help:"File that says what the columns mean." placeholder:"FILE" type:"path" xor:"mapping"`
@@ -58,7 +56,8 @@ type importTable struct {
 func (importCSVCmd) Help() string {
 	text := `Importing a file twice changes nothing: a run is one that is stored already if all
 but its utilisation is equal. For the same reason equal lines of a file count once;
-where a job really ran twice alike, give the start to tell the runs apart.
+where a job really ran twice alike, give the start to tell the runs apart. Of several
+files each is imported whole or not at all.
 
 The columns are:
 
@@ -76,6 +75,7 @@ Commas, semicolons or tabs separate.
 Examples:
 
   karasu import csv runs.csv
+  karasu import csv 2025/*.tsv
   karasu import csv history.csv --map node_count=nodes --map secs=runtime_s \
       --infrastructure aws-emr --framework spark --skip-bad`
 }
@@ -109,35 +109,6 @@ Example:
 // Run imports the table.
 func (c importParquetCmd) Run(a *app) error { return c.run(a, runtable.FormatParquet) }
 
-// run reads the file, checks every line and sends the runs to the daemon.
-func (c importTable) run(a *app, format string) error {
-	report, skipped, err := c.await(a, format)
-	if err != nil {
-		return err
-	}
-	for _, p := range report.Problems {
-		a.note("%s", oneLine(p.Error()))
-	}
-	if more := report.Bad - len(report.Problems); more > 0 {
-		a.note("and %s like these", counted(more, "more line"))
-	}
-	for _, s := range skipped {
-		a.note("left out %s: %s", counted(s.Rows, "row"), oneLine(s.Reason))
-	}
-	if report.Bad > 0 && !c.SkipBad {
-		return fmt.Errorf("%s of %d cannot be imported, so nothing was; mend the file or add --skip-bad", counted(report.Bad, "line"), report.Bad+len(report.Runs))
-	}
-	repeated := dropRepeated(report)
-	if c.DryRun {
-		return c.summarise(a, report, repeated)
-	}
-	imported, unchanged, err := send(a, report.Runs)
-	if err != nil {
-		return err
-	}
-	return c.print(a, report, repeated, imported, unchanged)
-}
-
 // dropRepeated keeps one of equal runs and says how many it dropped.
 func dropRepeated(report *ingest.Report) int {
 	seen := make(map[string]bool, len(report.Runs))
@@ -153,7 +124,7 @@ func dropRepeated(report *ingest.Report) int {
 
 // await reads the file until it ends or the user has enough, also of a standard input
 // that nothing comes from.
-func (c importTable) await(a *app, format string) (*ingest.Report, []runtable.Skipped, error) {
+func (c importTable) await(a *app, format, file string) (*ingest.Report, []runtable.Skipped, error) {
 	type result struct {
 		report  *ingest.Report
 		skipped []runtable.Skipped
@@ -161,7 +132,7 @@ func (c importTable) await(a *app, format string) (*ingest.Report, []runtable.Sk
 	}
 	done := make(chan result, 1)
 	go func() {
-		report, skipped, err := c.read(a, format)
+		report, skipped, err := c.read(a, format, file)
 		done <- result{report, skipped, err}
 	}()
 	var r result
@@ -170,12 +141,12 @@ func (c importTable) await(a *app, format string) (*ingest.Report, []runtable.Sk
 	case <-a.ctx.Done():
 	}
 	if a.ctx.Err() != nil {
-		return nil, nil, errors.New("interrupted; nothing was stored")
+		return nil, nil, errInterrupted
 	}
 	return r.report, r.skipped, r.err
 }
 
-func (c importTable) read(a *app, format string) (*ingest.Report, []runtable.Skipped, error) {
+func (c importTable) read(a *app, format, file string) (*ingest.Report, []runtable.Skipped, error) {
 	machines, err := a.catalog(c.Catalog)
 	if err != nil {
 		return nil, nil, err
@@ -199,13 +170,13 @@ func (c importTable) read(a *app, format string) (*ingest.Report, []runtable.Ski
 		}
 	}
 	in, name := a.stdin, "standard input"
-	if c.File != "-" {
-		f, err := os.Open(c.File)
+	if file != "-" {
+		f, err := os.Open(file)
 		if err != nil {
 			return nil, nil, err
 		}
 		defer func() { _ = f.Close() }() // it was only read
-		in, name = f, c.File
+		in, name = f, file
 	}
 	table := runtable.New(in, runtable.Options{
 		Name: name, Map: mapping, Defaults: defaults, Preset: c.Preset, Mapping: meaning, Format: format,
@@ -242,7 +213,7 @@ func send(a *app, runs []model.Run) (imported, unchanged uint32, err error) {
 			return imported, unchanged, fmt.Errorf("interrupted; %s of %s were stored", number(uint32(sent)), counted(len(runs), "run"))
 		}
 		if a.ctx.Err() != nil {
-			return 0, 0, errors.New("interrupted; nothing was stored")
+			return 0, 0, errInterrupted
 		}
 		res, err := client.ImportRuns(context.WithoutCancel(a.ctx), connect.NewRequest(req))
 		if err != nil && sent > 0 {
@@ -259,89 +230,4 @@ func send(a *app, runs []model.Run) (imported, unchanged uint32, err error) {
 		}
 	}
 	return imported, unchanged, nil
-}
-
-// importResult is the JSON form.
-type importResult struct {
-	Runs      int           `json:"runs"`
-	Workloads []importGroup `json:"workloads"`
-	Bad       int           `json:"bad"`
-	Repeated  int           `json:"repeated"`
-	Imported  uint32        `json:"imported"`
-	Unchanged uint32        `json:"unchanged"`
-	DryRun    bool          `json:"dry_run"`
-}
-
-type importGroup struct {
-	Job     string `json:"job"`
-	Topic   string `json:"topic"`
-	Dataset string `json:"dataset"`
-	Runs    int    `json:"runs"`
-	OK      int    `json:"ok"`
-}
-
-// groups counts runs by workload, in order of appearance.
-func groups(runs []model.Run) []importGroup {
-	at := map[string]int{}
-	out := []importGroup{}
-	for _, r := range runs {
-		id := r.Workload.Identity()
-		i, seen := at[id]
-		if !seen {
-			i = len(out)
-			at[id] = i
-			out = append(out, importGroup{Job: r.Workload.Job, Dataset: r.Workload.Dataset, Topic: topicOf(wire.FromWorkload(r.Workload))})
-		}
-		out[i].Runs++
-		if r.Outcome == model.OK {
-			out[i].OK++
-		}
-	}
-	return out
-}
-
-func (c importTable) summarise(a *app, report *ingest.Report, repeated int) error {
-	if c.JSON {
-		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, Repeated: repeated, DryRun: true})
-	}
-	t := newTable("JOB", "TOPIC", "DATASET", ">RUNS", ">OK")
-	for _, g := range groups(report.Runs) {
-		t.add(dash(g.Job), g.Topic, dash(g.Dataset), fmt.Sprint(g.Runs), fmt.Sprint(g.OK))
-	}
-	return a.print(func(w *bytes.Buffer) {
-		t.print(w, "The file holds no run.")
-		fmt.Fprintf(w, "%s would be imported%s; nothing was stored.\n", counted(len(report.Runs), "run"), countedOnce(repeated))
-	})
-}
-
-func (c importTable) print(a *app, report *ingest.Report, repeated int, imported, unchanged uint32) error {
-	if c.JSON {
-		return writeJSON(a.stdout, importResult{Runs: len(report.Runs), Workloads: groups(report.Runs), Bad: report.Bad, Repeated: repeated, Imported: imported, Unchanged: unchanged})
-	}
-	if len(report.Runs) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "The file holds no run.")
-		return err
-	}
-	return a.print(func(w *bytes.Buffer) {
-		printCounts(w, len(groups(report.Runs)), imported, unchanged, repeated, report.Bad)
-	})
-}
-
-// countedOnce says that lines of a file are equal.
-func countedOnce(repeated int) string {
-	if repeated == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %s counted once", counted(repeated, "repeated line"))
-}
-
-func printCounts(w *bytes.Buffer, workloads int, imported, unchanged uint32, repeated, bad int) {
-	fmt.Fprintf(w, "Imported %s of %s%s", counted(imported, "run"), counted(workloads, "workload"), countedOnce(repeated))
-	if unchanged > 0 {
-		fmt.Fprintf(w, "; %s stored before", number(unchanged))
-	}
-	if bad > 0 {
-		fmt.Fprintf(w, "; %s skipped", counted(bad, "bad line"))
-	}
-	fmt.Fprintln(w, ".")
 }
