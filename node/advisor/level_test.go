@@ -116,8 +116,7 @@ func TestWrongLevelsAreFoundOut(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				solo, err := alone.Start(t.Context(), spaceOf("job", target, true))
-				if err != nil {
+				if _, err := alone.Start(t.Context(), spaceOf("job", target, true)); err != nil {
 					t.Fatal(err)
 				}
 				name := fmt.Sprintf("%s at %g s, target %g s", source, level, target)
@@ -129,7 +128,8 @@ func TestWrongLevelsAreFoundOut(t *testing.T) {
 					if with, err = f.Report(t.Context(), r); err != nil {
 						t.Fatal(err)
 					}
-					if solo, err = alone.Report(t.Context(), r); err != nil {
+					solo, err := alone.Report(t.Context(), r)
+					if err != nil {
 						t.Fatal(err)
 					}
 					if w := sharesOf(with.GetWeights())["level"]; w > .02 {
