@@ -12,6 +12,15 @@ import (
 type Ensemble struct {
 	// Members are the models, the own first where there is one.
 	Members []General
+	// Prior holds the log weight of each member before any run of the target; nil is 0
+	// for all.
+	Prior []float64
+	// Anchored says that the first member rests on own runs, of this environment, and
+	// the others are strangers': together they weigh what the weightiest of them does, at
+	// most three times the own, and what they say counts up to the bounds of what the own
+	// model holds for possible. So neither a bold stranger nor many move the prediction
+	// far from where own runs are certain, and all help where they are not.
+	Anchored bool
 }
 
 const (
@@ -27,6 +36,12 @@ const (
 	minClaim = .03
 	minVoice = .1
 	shallow  = .15
+	// Where the own model anchors the others, it has at least ownVoice of the weight;
+	// their medians count up to anchorReach of its scales from its own, their scales up to
+	// anchorScale times its own.
+	ownVoice    = .25
+	anchorReach = 2.5
+	anchorScale = 2
 )
 
 // plausibleScaleOuts are where the shape is looked at.
@@ -55,7 +70,7 @@ func (e Ensemble) Target(target Context) (Target, error) {
 	if err := target.Validate(); err != nil {
 		return nil, err
 	}
-	out, last := &ensembleTarget{total: len(e.Members)}, ErrNoRuns
+	out, last := &ensembleTarget{total: len(e.Members), prior: e.Prior, anchored: e.Anchored}, ErrNoRuns
 	for i, g := range e.Members {
 		t := Target(fixed{g, target})
 		if tg, ok := g.(Targeter); ok {
@@ -87,8 +102,10 @@ func (f fixed) Condition(runs []Observation) (Predictor, error) {
 type ensembleTarget struct {
 	targets []Target
 	// index of each in the ensemble, of total members.
-	index []int
-	total int
+	index    []int
+	total    int
+	prior    []float64
+	anchored bool
 }
 
 // Condition implements [Target].
@@ -105,12 +122,16 @@ func (e *ensembleTarget) Condition(runs []Observation) (Predictor, error) {
 			last = err
 			continue
 		}
+		if e.prior != nil {
+			l += e.prior[e.index[i]]
+		}
 		members, logs = append(members, conditioned{p, 0, e.index[i]}), append(logs, l)
 	}
 	if len(members) == 0 {
 		return nil, last
 	}
-	members, logs = plausible(members, logs)
+	anchored := e.anchored && members[0].index == 0
+	members, logs = plausible(members, logs, anchored)
 	most := slices.Max(logs)
 	var sum float64
 	for i, l := range logs {
@@ -120,7 +141,7 @@ func (e *ensembleTarget) Condition(runs []Observation) (Predictor, error) {
 	for i := range members {
 		members[i].weight /= sum
 	}
-	return &EnsemblePredictor{members: members, total: e.total}, nil
+	return &EnsemblePredictor{members: members, total: e.total, anchored: anchored}, nil
 }
 
 // Weights implements [General]: an ensemble of others' models is not shared again.
@@ -154,12 +175,17 @@ func (d Distribution) logDensity(seconds float64) float64 {
 	return a - b - math.Log(d.Freedom)/2 - math.Log(scale) - (d.Freedom+1)/2*math.Log1p(t*t/d.Freedom)
 }
 
-// plausible leaves out members whose shape no job has, unless all are like that.
-func plausible(members []conditioned, logs []float64) ([]conditioned, []float64) {
+// plausible leaves out members whose shape no job has, unless all are like that. An
+// anchor, the first, stays.
+func plausible(members []conditioned, logs []float64, anchored bool) ([]conditioned, []float64) {
 	var kept []conditioned
 	var keptLogs []float64
 	low, high := plausibleScaleOuts[0], plausibleScaleOuts[1]
 	for i, m := range members {
+		if anchored && i == 0 {
+			kept, keptLogs = append(kept, m), append(keptLogs, logs[i])
+			continue
+		}
 		a, err := m.Predict(low)
 		if err != nil {
 			continue
@@ -181,8 +207,9 @@ func plausible(members []conditioned, logs []float64) ([]conditioned, []float64)
 
 // EnsemblePredictor mixes the members' predictions.
 type EnsemblePredictor struct {
-	members []conditioned
-	total   int
+	members  []conditioned
+	total    int
+	anchored bool
 }
 
 // voice is what a member says of one scale-out.
@@ -218,19 +245,62 @@ func (p *EnsemblePredictor) voices(scaleOut int) ([]voice, error) {
 	for i := range voices {
 		voices[i].weight /= total
 	}
+	if p.anchored {
+		anchor(voices)
+	}
 	return voices, nil
 }
 
-// Shares returns the weight of each member of the ensemble at a scale-out, in its
-// order; 0 for those that were left out. They add up to 1.
-func (p *EnsemblePredictor) Shares(scaleOut int) ([]float64, error) {
+// anchor bounds the weight of all voices but the first.
+func anchor(voices []voice) {
+	own, strangers := &voices[0], voices[1:]
+	var sum, most float64
+	for _, v := range strangers {
+		sum, most = sum+v.weight, max(most, v.weight)
+	}
+	if sum == 0 {
+		own.weight = 1
+		return
+	}
+	own.weight = max(own.weight/(own.weight+most), ownVoice)
+	for i := range strangers {
+		strangers[i].weight *= (1 - own.weight) / sum
+	}
+}
+
+// bounded returns what counts of the voices beside the first, which anchors them.
+func bounded(voices []voice) []voice {
+	own, out := voices[0], slices.Clone(voices)
+	for i := range out[1:] {
+		v := &out[1+i]
+		reach := anchorReach * own.Scale
+		v.LogMedian = min(max(v.LogMedian, own.LogMedian-reach), own.LogMedian+reach)
+		v.Scale = min(v.Scale, anchorScale*own.Scale)
+	}
+	return out
+}
+
+// Opinion is what one member says, and its share of the weight.
+type Opinion struct {
+	Share float64
+	// Median is the logarithm of its median runtime in seconds; not a number for members
+	// that were left out, which have no share.
+	Median float64
+}
+
+// Opinions returns those of the members of the ensemble at a scale-out, in its order.
+// Shares add up to 1.
+func (p *EnsemblePredictor) Opinions(scaleOut int) ([]Opinion, error) {
 	voices, err := p.voices(scaleOut)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, p.total)
+	out := make([]Opinion, p.total)
+	for i := range out {
+		out[i].Median = math.NaN()
+	}
 	for _, v := range voices {
-		out[v.index] = v.weight
+		out[v.index] = Opinion{v.weight, v.LogMedian}
 	}
 	return out, nil
 }
@@ -241,6 +311,9 @@ func (p *EnsemblePredictor) Predict(scaleOut int) (Distribution, error) {
 	voices, err := p.voices(scaleOut)
 	if err != nil {
 		return Distribution{}, err
+	}
+	if p.anchored {
+		voices = bounded(voices)
 	}
 	slices.SortFunc(voices, func(a, b voice) int {
 		switch {

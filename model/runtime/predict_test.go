@@ -128,17 +128,17 @@ func TestEnsemble(t *testing.T) {
 		"one bad member is alone": {[]General{inverted}, nil, []float64{1}, 99},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Ensemble{c.members}.Condition(target(), c.runs)
+			p, err := Ensemble{Members: c.members}.Condition(target(), c.runs)
 			if err != nil {
 				t.Fatal(err)
 			}
-			shares, err := p.(*EnsemblePredictor).Shares(6)
+			opinions, err := p.(*EnsemblePredictor).Opinions(6)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i, s := range c.shares {
-				if math.Abs(shares[i]-s) > .01 {
-					t.Errorf("shares %.3f, want %.3f", shares, c.shares)
+				if math.Abs(opinions[i].Share-s) > .01 {
+					t.Errorf("opinions %.3f, want shares of %.3f", opinions, c.shares)
 				}
 			}
 			d, err := p.Predict(6)
@@ -153,7 +153,7 @@ func TestEnsemble(t *testing.T) {
 	if _, err := (Ensemble{}).Condition(target(), nil); !errors.Is(err, ErrNoRuns) {
 		t.Errorf("no members: %v", err)
 	}
-	if _, err := (Ensemble{[]General{broken}}).Condition(target(), nil); !errors.Is(err, ErrNumeric) {
+	if _, err := (Ensemble{Members: []General{broken}}).Condition(target(), nil); !errors.Is(err, ErrNumeric) {
 		t.Errorf("all broken: %v", err)
 	}
 }

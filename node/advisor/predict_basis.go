@@ -41,7 +41,7 @@ func (o *outlook) basis(organisation string) *karasuv1.PredictionBasis {
 		if err := o.tally.problems[i]; err != nil {
 			s.Problem = err.Error()
 		} else if s.Share == 0 {
-			s.Problem = "its runtimes do not fall with the number of nodes as those of a job do, or do not fit your runs"
+			s.Problem = "its runtimes contradict your runs or do not fall with the number of nodes as those of a job do"
 		}
 		b.Sources = append(b.Sources, s)
 	}
@@ -93,6 +93,9 @@ func (o *outlook) notes() []string {
 	var out []string
 	if o.workload.InputBytes == 0 {
 		out = append(out, "the input size is not given: the mean of the known ones is assumed")
+	}
+	if text := o.tally.apart.note(); text != "" {
+		out = append(out, text)
 	}
 	known, here := map[string]bool{}, o.tally.anyPeer()
 	for _, h := range o.own.histories {

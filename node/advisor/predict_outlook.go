@@ -20,6 +20,9 @@ type outlook struct {
 	peers    []*peerModel
 	// elsewhere are infrastructures of which peers share models.
 	elsewhere []string
+	// trials are the scores of the own model in own contexts of the infrastructure,
+	// which are those of the peers' models, too.
+	trials *trials
 	// tally is of what was predicted so far.
 	tally tally
 }
@@ -34,6 +37,8 @@ type tally struct {
 	problems []error
 	// contexts of the own history that were asked for, by index.
 	contexts map[int]bool
+	// apart is where sources differ most.
+	apart disagreement
 }
 
 // outlook gathers the models for a job, without those of its runs that are of the
@@ -59,7 +64,7 @@ func (a *Advisor) outlook(ctx context.Context, w model.Workload, solo bool, with
 	if len(own.histories) == 0 && !usable {
 		return nil, o.nothing(solo)
 	}
-	return o, nil
+	return o, o.try(ctx)
 }
 
 // nothing says why there is no prediction and what to do about it.
@@ -88,22 +93,25 @@ type view struct {
 	// peers' models that the others are.
 	own   bool
 	peers []int
+	// machineType is for what is said of it.
+	machineType string
 }
 
 // Predict implements [predict.Predictor] and counts what it rests on.
 func (v *view) Predict(scaleOut int) (predict.Distribution, error) {
-	shares, err := v.Shares(scaleOut)
+	opinions, err := v.Opinions(scaleOut)
 	if err != nil {
 		return predict.Distribution{}, err
 	}
 	t := &v.o.tally
 	t.predictions++
+	t.apart.hear(opinions, v.own, v.machineType, scaleOut)
 	if v.own {
-		t.own += shares[0]
-		shares = shares[1:]
+		t.own += opinions[0].Share
+		opinions = opinions[1:]
 	}
 	for k, i := range v.peers {
-		t.peers[i] += shares[k]
+		t.peers[i] += opinions[k].Share
 	}
 	return v.EnsemblePredictor.Predict(scaleOut)
 }
@@ -130,7 +138,8 @@ func (o *outlook) predictor(machineType string, r model.Resources) (predict.Pred
 		if err := check(general, c); err != nil {
 			return nil, err
 		}
-		ensemble.Members = append(ensemble.Members, general)
+		ensemble.Members, ensemble.Prior = append(ensemble.Members, general), append(ensemble.Prior, 0)
+		ensemble.Anchored = o.own.runsOn(c.Environment)
 	}
 	var members []int // of the peers' models
 	var last error
@@ -143,6 +152,7 @@ func (o *outlook) predictor(machineType string, r model.Resources) (predict.Pred
 			continue
 		}
 		ensemble.Members, members = append(ensemble.Members, p.general), append(members, i)
+		ensemble.Prior = append(ensemble.Prior, o.trials.trust(p, own))
 	}
 	if len(ensemble.Members) == 0 {
 		return nil, last
@@ -151,7 +161,7 @@ func (o *outlook) predictor(machineType string, r model.Resources) (predict.Pred
 	if err != nil {
 		return nil, err
 	}
-	return &view{p.(*predict.EnsemblePredictor), o, general != nil, members}, nil
+	return &view{p.(*predict.EnsemblePredictor), o, general != nil, members, machineType}, nil
 }
 
 // check says whether a model can say something about a context at all.

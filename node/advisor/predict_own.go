@@ -59,6 +59,8 @@ type ownFit struct {
 
 	mu     sync.Mutex
 	refits []refit
+	// trials are by infrastructure.
+	trials map[string]*trials
 }
 
 // refit is the model without one context, so that the runs of that context can be

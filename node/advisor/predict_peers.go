@@ -20,7 +20,7 @@ type RuntimeModels interface {
 
 // peerModel is a general model that a peer trained.
 type peerModel struct {
-	organisation, author string
+	organisation, author, id string
 	// weights may be nil, and general is, where err says why it cannot be used.
 	weights *predict.Weights
 	general predict.General
@@ -43,7 +43,7 @@ func (a *Advisor) runtimeModels(topic model.Topic) (models []*peerModel, elsewhe
 			continue
 		}
 		models = append(models, &peerModel{
-			organisation: m.Organisation, author: m.Author.String(), weights: m.Weights, general: m.General, err: m.Err,
+			organisation: m.Organisation, author: m.Author.String(), id: m.ID.String(), weights: m.Weights, general: m.General, err: m.Err,
 		})
 	}
 	slices.Sort(elsewhere)

@@ -1,0 +1,113 @@
+package advisor_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/wire"
+)
+
+// slower are runs that take longer by a factor.
+func slower(runs []model.Run, factor float64) []model.Run {
+	for i := range runs {
+		runs[i].RuntimeSeconds *= factor
+	}
+	return runs
+}
+
+// Peers whose models contradict the own runs of other contexts do not move what is
+// predicted of a context without runs, nor what a search begins with.
+func TestShiftedPeersAreNotBelieved(t *testing.T) {
+	alone := newFixture(t)
+	alone.add(t, grepRuns("nightly", 10, 20, 40))
+	req := &karasuv1.PredictRequest{Target: grep(nil), MachineType: "m4.xlarge", Nodes: 6}
+	res, err := alone.Predict(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := res.GetPrediction()
+	for _, factor := range []float64{1000, 3, 1. / 1000} {
+		bad := shared(t, "bad", slower(grepRuns("x", 10, 20, 40), factor))
+		for _, n := range []int{1, 3, 32} {
+			var models sharedModels
+			for i := range n {
+				m := bad
+				m.Author, m.Organisation = peer.ID(fmt.Sprint("bad", i)), fmt.Sprint("org", i)
+				models = append(models, m)
+			}
+			f := newFixture(t)
+			f.add(t, grepRuns("nightly", 10, 20, 40))
+			f.RuntimeModels = models
+			res, err := f.Predict(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := res.GetPrediction()
+			if r := math.Abs(math.Log(p.GetRuntimeSeconds() / want.GetRuntimeSeconds())); r > .01 {
+				t.Errorf("%d models of runtimes times %g: %.1f s instead of %.1f s", n, factor, p.GetRuntimeSeconds(), want.GetRuntimeSeconds())
+			}
+			if h := p.GetRuntimeHighSeconds() / want.GetRuntimeHighSeconds(); h > 1.01 {
+				t.Errorf("%d models of runtimes times %g: upper end %g times as high", n, factor, h)
+			}
+			if notes := strings.Join(res.GetBasis().GetNotes(), "; "); factor > 3 && !strings.Contains(notes, "sources differ") {
+				t.Errorf("notes %q", notes)
+			}
+		}
+		f := newFixture(t)
+		f.add(t, grepRuns("nightly", 10, 20, 40))
+		f.RuntimeModels = sharedModels{bad}
+		rec, err := f.Recommend(t.Context(), &karasuv1.SearchSettings{
+			Workload: &karasuv1.Workload{
+				Infrastructure: "aws-ec2", Framework: "spark", Algorithm: "grep", Job: "mine", InputBytes: 30e9,
+				Arguments: wire.FromArguments(model.Arguments{{Name: "line_length", Number: 100}}),
+			},
+			MachineTypes: []string{"m4.large", "m4.xlarge", "m4.2xlarge"}, ScaleOuts: []uint32{2, 4, 8, 12},
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range rec.GetPredictions() {
+			cores := map[string]float64{"m4.large": 2, "m4.xlarge": 4, "m4.2xlarge": 8}[p.GetConfiguration().GetMachineType()]
+			truth := grepSeconds(cores, 30, 100, int(p.GetConfiguration().GetScaleOut()))
+			if r := p.GetRuntimeSeconds() / truth; r < .6 || r > 1.6 {
+				t.Errorf("runtimes times %g: a search expects %.0f s of %v, it takes %.0f s", factor, p.GetRuntimeSeconds(), p.GetConfiguration(), truth)
+			}
+		}
+	}
+}
+
+// An honest peer that knows what the organisation does not still helps.
+func TestHonestPeersAreBelieved(t *testing.T) {
+	req := &karasuv1.PredictRequest{
+		Target:      grep(func(m *karasuv1.PredictionTarget) { m.InputBytes = 80e9 }),
+		MachineType: "m4.xlarge", Nodes: 6,
+	}
+	truth := grepSeconds(4, 80, 100, 6)
+	off := func(models sharedModels) (float64, float64) {
+		f := newFixture(t)
+		f.add(t, grepRuns("nightly", 1, 2))
+		f.RuntimeModels = models
+		res, err := f.Predict(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		share := 0.
+		for _, s := range res.GetBasis().GetSources() {
+			if s.GetOrigin() == "peer" {
+				share += s.GetShare()
+			}
+		}
+		return math.Abs(math.Log(res.GetPrediction().GetRuntimeSeconds() / truth)), share
+	}
+	alone, _ := off(nil)
+	with, share := off(sharedModels{shared(t, "acme", grepRuns("x", 40, 100))})
+	if with > .7*alone || share < .4 {
+		t.Errorf("off by e^%.2f alone, by e^%.2f with a peer of %.0f%% of the weight", alone, with, 100*share)
+	}
+}
