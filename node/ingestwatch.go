@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"iter"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,8 +61,10 @@ func (a *App) watchFolder(ctx context.Context, w *watched) {
 		Seen: func(ctx context.Context, item watch.Item) (bool, error) {
 			return a.private.Watched(ctx, watchedFile(item))
 		},
-		Done:   func(ctx context.Context, item watch.Item) error { return a.private.SetWatched(ctx, watchedFile(item)) },
-		Forget: a.private.ForgetWatched,
+		Done: func(ctx context.Context, item watch.Item) error { return a.private.SetWatched(ctx, watchedFile(item)) },
+		Forget: func(ctx context.Context, path string) error {
+			return a.private.ForgetWatched(ctx, watchedFile(watch.Item{Path: path}).Path)
+		},
 		Unreadable: func(item watch.Item, err error) {
 			a.logger.WarnContext(ctx, "a watched file cannot be imported", "file", item.Path, "error", err)
 		},
@@ -73,8 +76,9 @@ func (a *App) watchFolder(ctx context.Context, w *watched) {
 	watcher.Run(ctx)
 }
 
+// watchedFile stores names that are no UTF-8 as such that are.
 func watchedFile(item watch.Item) private.WatchedFile {
-	return private.WatchedFile{Path: item.Path, Size: item.Size, Modified: item.Modified}
+	return private.WatchedFile{Path: strings.ToValidUTF8(item.Path, "\uFFFD"), Size: item.Size, Modified: item.Modified}
 }
 
 // watchStatus says how the watched folders stand.

@@ -42,6 +42,8 @@ type Problem struct {
 	Field string
 	// Text completes "<field> ...", such as "is missing: add it".
 	Text string
+	// LeftOut says that nothing is wrong: it is left out on purpose.
+	LeftOut bool
 }
 
 // Error returns "file:line: field text", without what is unknown.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/store/ingest"
+	"github.com/karasu-project/karasu/store/ingest/internal/local"
 )
 
 const maxDepth = 16
@@ -42,8 +43,8 @@ func (f File) Read(ctx context.Context) (*model.Execution, error) {
 
 // FindPath yields the jobs of a local file or folder, in order of names: a file that
 // is named itself, and of a folder and all below it those that end in .json or have a
-// job's id as their name, as archives do. Hidden files and links are passed over. What
-// cannot be looked at comes as an [*ingest.Problem] in its place.
+// job's id as their name, as archives do. Hidden files are passed over. What cannot be
+// looked at, and links to what is no file, come as an [*ingest.Problem] in their place.
 func FindPath(ctx context.Context, name string) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		info, err := os.Stat(name)
@@ -56,10 +57,10 @@ func FindPath(ctx context.Context, name string) iter.Seq2[File, error] {
 			if dir == "" {
 				dir = "."
 			}
-			yield(File{Name: filepath.ToSlash(name), Bytes: info.Size(), Modified: info.ModTime(), fsys: os.DirFS(dir), at: base}, nil)
+			yield(File{Name: filepath.ToSlash(name), Bytes: info.Size(), Modified: info.ModTime(), fsys: local.FS(dir), at: base}, nil)
 			return
 		}
-		fsys, prefix := os.DirFS(name), strings.TrimSuffix(filepath.ToSlash(name), "/")+"/"
+		fsys, prefix := local.FS(name), strings.TrimSuffix(filepath.ToSlash(name), "/")+"/"
 		err = fs.WalkDir(fsys, ".", func(at string, e fs.DirEntry, err error) error {
 			base := path.Base(at)
 			problem := func(text string) error {
@@ -80,6 +81,11 @@ func FindPath(ctx context.Context, name string) iter.Seq2[File, error] {
 				return fs.SkipDir
 			case e.IsDir() && at != "." && strings.HasPrefix(base, "."):
 				return fs.SkipDir
+			case !strings.HasPrefix(base, ".") && local.NotFollowed(fsys, at, prefix+at, e) != nil:
+				if !yield(File{}, local.NotFollowed(fsys, at, prefix+at, e)) {
+					return fs.SkipAll
+				}
+				return nil
 			case !e.Type().IsRegular() || strings.HasPrefix(base, ".") || !strings.HasSuffix(base, ".json") && !validID(base):
 				return nil
 			}

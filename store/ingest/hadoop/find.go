@@ -15,6 +15,7 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/store/ingest"
+	"github.com/karasu-project/karasu/store/ingest/internal/local"
 )
 
 const (
@@ -43,18 +44,18 @@ func FindPath(ctx context.Context, name string) iter.Seq2[File, error] {
 	}
 	dir, base := filepath.Split(filepath.Clean(name))
 	if info.IsDir() || base == "" {
-		return Find(ctx, os.DirFS(name), ".", filepath.ToSlash(name))
+		return Find(ctx, local.FS(name), ".", filepath.ToSlash(name))
 	}
 	if dir == "" {
 		dir = "."
 	}
-	return Find(ctx, os.DirFS(dir), base, filepath.ToSlash(name))
+	return Find(ctx, local.FS(dir), base, filepath.ToSlash(name))
 }
 
 // Find yields the histories of a folder and all below it, in order of names: files
 // that end in .jhist. A file that is named itself counts as one, whatever its name.
-// Hidden files and links are passed over. What cannot be looked at comes as an
-// [*ingest.Problem] in its place. Name is how users know root.
+// Hidden files are passed over. What cannot be looked at, and links to what is no file,
+// come as an [*ingest.Problem] in their place. Name is how users know root.
 func Find(ctx context.Context, fsys fs.FS, root, name string) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		info, err := fs.Stat(fsys, root)
@@ -91,6 +92,10 @@ func folder(ctx context.Context, fsys fs.FS, dir, name string, depth int, yield 
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
 			if !folder(ctx, fsys, at, known, depth+1, yield) {
+				return false
+			}
+		case local.NotFollowed(fsys, at, known, e) != nil:
+			if !yield(File{}, local.NotFollowed(fsys, at, known, e)) {
 				return false
 			}
 		case strings.HasSuffix(e.Name(), extension) && e.Type().IsRegular():

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/karasu-project/karasu/store/ingest"
+	"github.com/karasu-project/karasu/store/ingest/internal/local"
 )
 
 // Log is the event log of one attempt of one application: a file, or a folder of files.
@@ -51,14 +52,15 @@ func FindPath(ctx context.Context, name string) iter.Seq2[Log, error] {
 		return func(yield func(Log, error) bool) { yield(Log{}, err) }
 	}
 	if info.IsDir() {
-		return Find(ctx, os.DirFS(name), ".", filepath.ToSlash(name))
+		return Find(ctx, local.FS(name), ".", filepath.ToSlash(name))
 	}
 	dir, base := filepath.Split(filepath.Clean(name))
-	return Find(ctx, os.DirFS(filepath.Clean(dir)), base, filepath.ToSlash(name))
+	return Find(ctx, local.FS(filepath.Clean(dir)), base, filepath.ToSlash(name))
 }
 
 // Find yields the logs of a file or of a folder and all below it, in order of names.
-// Folders that are one log are not walked into; hidden files and links are passed over.
+// Folders that are one log are not walked into; hidden files are passed over, and of
+// links only those to files are followed; others come as a [*ingest.Problem].
 // Any other file counts as a log: [Log.Read] says if it is none. What cannot be looked
 // at comes as a [*ingest.Problem] in its place. Name is how users know root; empty is
 // root itself.
@@ -113,6 +115,12 @@ func (f *finder) folder(dir, name string, depth int) bool {
 		at, known := path.Join(dir, e.Name()), strings.TrimSuffix(name, "/")+"/"+e.Name()
 		if e.IsDir() {
 			if !f.folder(at, known, depth+1) {
+				return false
+			}
+			continue
+		}
+		if p := local.NotFollowed(f.fsys, at, known, e); p != nil {
+			if !f.yield(Log{}, p) {
 				return false
 			}
 			continue

@@ -139,6 +139,7 @@ func (w *Watcher) Look(ctx context.Context) (next time.Time, err error) {
 		}
 		var part *ingest.Problem
 		switch {
+		case errors.As(err, &part) && part.LeftOut:
 		case errors.As(err, &part):
 			problem = part.Error()
 		case err != nil:
