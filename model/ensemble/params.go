@@ -48,7 +48,9 @@ type Params struct {
 	SupportLevelSD float64
 
 	// TimeoutsAreBounds takes a stopped run for a lower bound of its runtime; otherwise
-	// it counts as if it had ended when it was stopped.
+	// it counts as if it had ended when it was stopped. So do those of a support that lie
+	// above all of its runs that ended: the slow end of a shape is better drawn too low
+	// than from the prior.
 	TimeoutsAreBounds bool
 
 	// CliffReserveGiB is the memory that every core keeps for itself (system,

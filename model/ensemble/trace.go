@@ -115,9 +115,29 @@ func (e *evaluator) newSeries(t *Trace, center []float64) *series {
 	}
 	s.residual = s.residuals()
 	if e.p.TimeoutsAreBounds {
-		s.bound = t.Bound
+		s.bound = t.early()
 	}
 	return s
+}
+
+// early returns which runs were stopped before the time that another one took; nil is none.
+func (t *Trace) early() []bool {
+	longest := math.Inf(-1)
+	for i, bounded := range t.Bound {
+		if !bounded {
+			longest = max(longest, t.LogRuntime[i])
+		}
+	}
+	var early []bool
+	for i, bounded := range t.Bound {
+		if bounded && t.LogRuntime[i] < longest {
+			if early == nil {
+				early = make([]bool, len(t.Bound))
+			}
+			early[i] = true
+		}
+	}
+	return early
 }
 
 // residuals returns y - mean - prior.
