@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/karasu-project/karasu/model"
@@ -139,8 +140,12 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 		Pseudonyms: share.NewPseudonymizer(secret), Lookup: lookup,
 		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now, Logger: a.logger,
 	}
+	models := commons.NewRuntimeModels(a.commons)
+	models.Near = func(id peer.ID) bool {
+		return a.network.Host().Network().Connectedness(id) == network.Connected
+	}
 	a.advisor, err = advisor.New(advisor.Options{
-		Organisation: config.Organisation, Self: self, Runs: a.private, Commons: a.commons, RuntimeModels: commons.NewRuntimeModels(a.commons),
+		Organisation: config.Organisation, Self: self, Runs: a.private, Commons: a.commons, RuntimeModels: models,
 		Catalog: a.catalog, Lookup: lookup, Pseudonyms: a.publisher.Pseudonyms, Join: a.join, Now: time.Now,
 	})
 	if err != nil || o.NoAPI {

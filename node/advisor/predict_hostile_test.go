@@ -3,6 +3,7 @@ package advisor_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/commons"
 	"github.com/karasu-project/karasu/store/wire"
 )
 
@@ -109,5 +111,39 @@ func TestHonestPeersAreBelieved(t *testing.T) {
 	with, share := off(sharedModels{shared(t, "acme", grepRuns("x", 40, 100))})
 	if with > .7*alone || share < .4 {
 		t.Errorf("off by e^%.2f alone, by e^%.2f with a peer of %.0f%% of the weight", alone, with, 100*share)
+	}
+}
+
+// What is asked for is what most peers' models need, said to be theirs, and how to give it.
+func TestInventedArgumentsAreNotAskedFor(t *testing.T) {
+	rename := func(author, argument string) commons.RuntimeModel {
+		m := shared(t, author, grepRuns("x", 10, 40))
+		w := *m.Weights
+		w.Arguments = slices.Clone(w.Arguments)
+		w.Arguments[0].Name = argument
+		m.Weights = &w
+		return m
+	}
+	f := newFixture(t)
+	f.RuntimeModels = sharedModels{rename("mallory", "zz1"), rename("eve", "zz2"), shared(t, "acme", grepRuns("x", 10, 40)), shared(t, "globex", grepRuns("x", 20, 60))}
+	req := &karasuv1.PredictRequest{Target: grep(func(m *karasuv1.PredictionTarget) { m.Arguments = nil }), MachineType: "m4.xlarge", Nodes: 6}
+	_, err := f.Predict(t.Context(), req)
+	if err == nil || strings.Contains(err.Error(), "zz") || !strings.Contains(err.Error(), "lack line_length, needed by 2 of 4 peer models") ||
+		!strings.Contains(err.Error(), "-p line_length=NUMBER (known: 48.18 to 202.9)") {
+		t.Errorf("error %v", err)
+	}
+	// Models that need other arguments are no obstacle where one fits.
+	req.Target = grep(nil)
+	res, err := f.Predict(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := res.GetBasis().GetSources(); len(s) != 4 || !strings.Contains(s[3].GetProblem(), "not given: zz") {
+		t.Errorf("sources %v", s)
+	}
+	f.add(t, grepRuns("nightly", 10, 20))
+	req.Target.Arguments = nil
+	if _, err := f.Predict(t.Context(), req); err == nil || !strings.Contains(err.Error(), "lack line_length, which all your runs of the algorithm have; add -p line_length=NUMBER (known: 50 to 200)") {
+		t.Errorf("error %v", err)
 	}
 }

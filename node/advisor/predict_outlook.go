@@ -51,7 +51,7 @@ func (a *Advisor) outlook(ctx context.Context, w model.Workload, solo bool, with
 	}
 	o := &outlook{workload: w, own: own}
 	if !solo {
-		if o.peers, o.elsewhere, err = a.runtimeModels(w.Topic()); err != nil {
+		if o.peers, o.elsewhere, err = a.runtimeModels(w); err != nil {
 			return nil, err
 		}
 	}
@@ -62,6 +62,9 @@ func (a *Advisor) outlook(ctx context.Context, w model.Workload, solo bool, with
 		usable = usable || m.err == nil
 	}
 	if len(own.histories) == 0 && !usable {
+		if err := o.peersLack(); err != nil {
+			return nil, err
+		}
 		return nil, o.nothing(solo)
 	}
 	return o, o.try(ctx)
@@ -135,6 +138,9 @@ func (o *outlook) predictor(machineType string, r model.Resources) (predict.Pred
 		return nil, err
 	}
 	if general != nil {
+		if err := o.ownLack(); err != nil {
+			return nil, err
+		}
 		if err := check(general, c); err != nil {
 			return nil, err
 		}

@@ -13,9 +13,9 @@ import (
 )
 
 // RuntimeModels is what the advisor needs of the general models that peers share:
-// those that can be used and, with the reason, those that cannot.
+// those that can be used for a question and, with the reason, those that cannot.
 type RuntimeModels interface {
-	For(topic model.Topic, self peer.ID) (usable, skipped []commons.RuntimeModel, err error)
+	For(topic model.Topic, self peer.ID, fits func(*predict.Weights) error) (usable, skipped []commons.RuntimeModel, err error)
 }
 
 // peerModel is a general model that a peer trained.
@@ -27,11 +27,12 @@ type peerModel struct {
 	err     error
 }
 
-// runtimeModels returns the models that peers share of a topic, usable ones first, and
+// runtimeModels returns the models that peers share of a workload's topic, usable ones first, and
 // the infrastructures of those that they share of the same algorithm elsewhere. Levels
 // there are others, so that these models are not used.
-func (a *Advisor) runtimeModels(topic model.Topic) (models []*peerModel, elsewhere []string, err error) {
-	usable, skipped, err := a.RuntimeModels.For(topic, a.Self)
+func (a *Advisor) runtimeModels(w model.Workload) (models []*peerModel, elsewhere []string, err error) {
+	topic := w.Topic()
+	usable, skipped, err := a.RuntimeModels.For(topic, a.Self, func(m *predict.Weights) error { return lackingFor(w, m) })
 	if err != nil {
 		return nil, nil, err
 	}

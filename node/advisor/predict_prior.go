@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/runtime"
 	"github.com/karasu-project/karasu/optimizer/search"
 )
@@ -64,11 +65,13 @@ func (a *Advisor) predictCandidates(ctx context.Context, t *task, p *search.Prob
 	}
 	o, err := a.outlook(ctx, w, false, without)
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, model.ErrInvalid):
 		return "", nil, err
 	case w.InputBytes == 0 && len(w.Arguments) == 0:
 		// Jobs that differ in their data only would be taken for one and the same.
 		return "", nil, errUndescribed
+	case err != nil:
+		return "", nil, err
 	}
 	predictors := map[string]predict.Predictor{}
 	out := make([]predict.Distribution, 0, len(p.Candidates))

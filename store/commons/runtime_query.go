@@ -1,7 +1,9 @@
 package commons
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,6 +28,9 @@ const (
 	// MaxRuntimeModels bounds the models of one answer: making one takes tens of
 	// milliseconds and 0.3 MB, of the largest that is accepted a third of a second.
 	MaxRuntimeModels = 32
+	// maxScanned bounds the records that are looked at for one answer, without making
+	// their models.
+	maxScanned = 4096
 	// maxBuilt bounds the models that are kept ready.
 	maxBuilt = 2 * MaxRuntimeModels
 )
@@ -48,6 +53,9 @@ type RuntimeModel struct {
 // since that takes longer than to use one. It is safe for concurrent use.
 type RuntimeModels struct {
 	db *DB
+	// Near, if set, says which authors this node is connected to: their models come
+	// first, since a connection costs more than a record.
+	Near func(peer.ID) bool
 
 	mu    sync.Mutex
 	built map[ID]*RuntimeModel
@@ -63,9 +71,12 @@ func NewRuntimeModels(db *DB) *RuntimeModels {
 // infrastructures, whose levels need not be alike. Of each author one counts, so that
 // none has two voices: of the topic itself before others, of the family that this
 // version prefers. Models that cannot be told from random ones count only where a topic
-// has no others. What cannot be used is returned apart, with the reason. Both are in
-// an order that depends on nothing but the records.
-func (q *RuntimeModels) For(topic model.Topic, self peer.ID) (usable, skipped []RuntimeModel, err error) {
+// has no others. What cannot be used is returned apart, with the reason, which may be
+// that of fits: models that do not suit the question, such as for arguments that it
+// lacks, take no place of others. A nil fits takes all. Both are in order of whom the
+// node is connected to, then of a hash of self and author: who makes many records does not
+// come before others.
+func (q *RuntimeModels) For(topic model.Topic, self peer.ID, fits func(*predict.Weights) error) (usable, skipped []RuntimeModel, err error) {
 	records, err := q.db.all(func(t model.Topic) bool {
 		return t.Framework == topic.Framework && t.Algorithm == topic.Algorithm
 	}, func(m *meta) bool {
@@ -74,9 +85,18 @@ func (q *RuntimeModels) For(topic model.Topic, self peer.ID) (usable, skipped []
 	if err != nil {
 		return nil, nil, err
 	}
+	rank := make(map[peer.ID][]byte)
+	for _, r := range records {
+		if rank[r.Author] == nil {
+			rank[r.Author] = q.rank(self, r.Author)
+		}
+	}
 	slices.SortStableFunc(records, func(a, b *Record) int {
-		return cmp.Or(cmp.Compare(elsewhere(a, topic), elsewhere(b, topic)), cmp.Compare(a.Author, b.Author), cmp.Compare(preference(a), preference(b)))
+		return cmp.Or(cmp.Compare(elsewhere(a, topic), elsewhere(b, topic)), bytes.Compare(rank[a.Author], rank[b.Author]), cmp.Compare(preference(a), preference(b)))
 	})
+	if len(records) > maxScanned {
+		records = records[:maxScanned]
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.built) > maxBuilt {
@@ -95,6 +115,14 @@ func (q *RuntimeModels) For(topic model.Topic, self peer.ID) (usable, skipped []
 			continue
 		}
 		m := q.built[r.ID]
+		if m == nil && fits != nil {
+			if w, err := DecodeRuntimeModel(r); err == nil {
+				if err := fits(w); err != nil {
+					skipped = append(skipped, RuntimeModel{ID: r.ID, Topic: r.Topic, Author: r.Author, Organisation: r.Organisation, Weights: w, Err: err})
+					continue
+				}
+			}
+		}
 		if m == nil {
 			m = build(r)
 			q.built[r.ID] = m
@@ -103,11 +131,30 @@ func (q *RuntimeModels) For(topic model.Topic, self peer.ID) (usable, skipped []
 			skipped = append(skipped, *m)
 			continue
 		}
+		if fits != nil {
+			if err := fits(m.Weights); err != nil {
+				unfit := *m
+				unfit.General, unfit.Err = nil, err
+				skipped = append(skipped, unfit)
+				continue
+			}
+		}
 		heard[r.Author] = true
 		usable = append(usable, *m)
 	}
 	usable, unguarded := guard(usable)
 	return usable, append(skipped, unguarded...), nil
+}
+
+// rank orders authors: those near first, the others by a hash that differs from node to
+// node.
+func (q *RuntimeModels) rank(self, author peer.ID) []byte {
+	far := byte(1)
+	if q.Near != nil && q.Near(author) {
+		far = 0
+	}
+	h := sha256.Sum256([]byte(string(self) + "\x00" + string(author)))
+	return append([]byte{far}, h[:]...)
 }
 
 // guard takes out the models that cannot be checked from topics that have others.

@@ -72,7 +72,7 @@ func TestRuntimeModelsOfATopic(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time from memory
-		usable, skipped, err := q.For(here, own)
+		usable, skipped, err := q.For(here, own, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,10 +99,10 @@ func TestRuntimeModelsOfATopic(t *testing.T) {
 		}
 	}
 	put(t, db, sealRuntime(t, netOnly, topicOn("azure"), net), false, commons.Stored)
-	if usable, _, err := q.For(topicOn("azure"), own); err != nil || len(usable) == 0 || name[usable[0].Author] != "net" {
+	if usable, _, err := q.For(topicOn("azure"), own, nil); err != nil || len(usable) == 0 || name[usable[0].Author] != "net" {
 		t.Errorf("where there is no other, a network does not count: %+v, %v", usable, err)
 	}
-	if usable, skipped, err := q.For(model.Topic{Infrastructure: "x", Framework: "y", Algorithm: "z"}, own); len(usable)+len(skipped) > 0 || err != nil {
+	if usable, skipped, err := q.For(model.Topic{Infrastructure: "x", Framework: "y", Algorithm: "z"}, own, nil); len(usable)+len(skipped) > 0 || err != nil {
 		t.Errorf("of nothing: %v, %v, %v", usable, skipped, err)
 	}
 }
@@ -114,9 +114,43 @@ func TestRuntimeModelsAreBounded(t *testing.T) {
 	for range commons.MaxRuntimeModels + 2 {
 		put(t, db, sealRuntime(t, newKey(t), topicOn("aws-emr"), m), false, commons.Stored)
 	}
-	usable, skipped, err := commons.NewRuntimeModels(db).For(topicOn("aws-emr"), "")
+	usable, skipped, err := commons.NewRuntimeModels(db).For(topicOn("aws-emr"), "", nil)
 	if err != nil || len(usable) != commons.MaxRuntimeModels || len(skipped) != 2 || !errors.Is(skipped[0].Err, commons.ErrManyModels) {
 		t.Errorf("%d usable, %d skipped, error %v", len(usable), len(skipped), err)
+	}
+}
+
+// Whoever makes many models that do not suit a question takes no place of one that does,
+// and who is connected comes before strangers.
+func TestRuntimeModelsThatSuitTakeThePlaces(t *testing.T) {
+	points, network := runtimeModel(t)
+	db := openDB(t, t.TempDir(), &clock{noon})
+	junk := encodeRuntime(t, network)
+	for range 3 * commons.MaxRuntimeModels {
+		put(t, db, sealRuntime(t, newKey(t), topicOn("aws-emr"), junk), false, commons.Stored)
+	}
+	friend := newKey(t)
+	put(t, db, sealRuntime(t, friend, topicOn("aws-emr"), encodeRuntime(t, points)), false, commons.Stored)
+	id, err := peer.IDFromPrivateKey(friend)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsuited := errors.New("does not suit")
+	q := commons.NewRuntimeModels(db)
+	for range 2 {
+		usable, skipped, err := q.For(topicOn("aws-emr"), "self", func(w *predict.Weights) error {
+			if w.Family == network.Family {
+				return unsuited
+			}
+			return nil
+		})
+		if err != nil || len(usable) != 1 || usable[0].Author != id || len(skipped) != 3*commons.MaxRuntimeModels || !errors.Is(skipped[0].Err, unsuited) {
+			t.Fatalf("%d usable, %d skipped, %v", len(usable), len(skipped), err)
+		}
+	}
+	q.Near = func(p peer.ID) bool { return p == id }
+	if usable, _, err := q.For(topicOn("aws-emr"), "self", nil); err != nil || len(usable) == 0 || usable[0].Author != id {
+		t.Errorf("who is connected is not first: %v", err)
 	}
 }
 
