@@ -164,7 +164,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Name("karasu"),
 		kong.Description("Learn from other organisations' runs which cluster a job needs, without showing them yours.\n\n"+
 			"Start with: karasu init --org NAME, then karasu daemon.\n\n"+
-			"Exit codes: 0 ok, 1 failed, 2 wrong use, 3 daemon not reachable."),
+			"Exit codes: 0 ok, 1 failed, 2 wrong use, 3 daemon not reachable, 4 a daemon runs (fsck)."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
