@@ -49,14 +49,14 @@ func (a *App) watchFolder(ctx context.Context, w *watched) {
 		Find: func(ctx context.Context) iter.Seq2[watch.Item, error] {
 			return WatchItems(ctx, w.config.Kind, w.folder)
 		},
-		Store: func(ctx context.Context, item watch.Item, e model.Execution) error {
+		Store: func(ctx context.Context, item watch.Item, e model.Execution) (watch.Result, error) {
 			done, err := a.ImportExecutions(ctx, []model.Execution{e}, hints)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			a.logger.InfoContext(ctx, "execution", "file", item.Path, "origin", e.Origin, "result", ImportResultText(done[0].GetResult()),
 				"job", done[0].GetJob(), "reason", done[0].GetReason())
-			return nil
+			return WatchResult(done[0].GetResult()), nil
 		},
 		Seen: func(ctx context.Context, item watch.Item) (bool, error) {
 			return a.private.Watched(ctx, watchedFile(item))
@@ -91,7 +91,8 @@ func (a *App) watchStatus() []*karasuv1.WatchedFolder {
 		w.mu.Unlock()
 		if watcher != nil {
 			s := watcher.Status()
-			m.Problem, m.Imported, m.Unreadable = s.Problem, uint32(s.Stored), uint32(s.Unreadable)
+			m.Problem, m.Unreadable = s.Problem, uint32(s.Unreadable)
+			m.Imported, m.Updated, m.Unchanged = uint32(s.Imported), uint32(s.Updated), uint32(s.Unchanged)
 		}
 		out = append(out, m)
 	}
@@ -127,6 +128,18 @@ func hadoopItems(ctx context.Context, folder string) iter.Seq2[watch.Item, error
 				return
 			}
 		}
+	}
+}
+
+// WatchResult is the result for a watcher.
+func WatchResult(r karasuv1.ImportResult) watch.Result {
+	switch r {
+	case karasuv1.ImportResult_IMPORT_RESULT_IMPORTED:
+		return watch.Imported
+	case karasuv1.ImportResult_IMPORT_RESULT_UPDATED:
+		return watch.Updated
+	default:
+		return watch.Unchanged
 	}
 }
 

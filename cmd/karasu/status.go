@@ -42,6 +42,12 @@ func (c statusCmd) Run(a *app) error {
 		}
 		for _, f := range s.GetWatched() {
 			state := fmt.Sprintf("%s imported", number(f.GetImported()))
+			if n := f.GetUpdated(); n > 0 {
+				state += fmt.Sprintf(", %s updated", number(n))
+			}
+			if n := f.GetUnchanged(); n > 0 {
+				state += fmt.Sprintf(", %s unchanged", number(n))
+			}
 			if n := f.GetUnreadable(); n > 0 {
 				state += fmt.Sprintf(", %s unreadable", number(n))
 			}

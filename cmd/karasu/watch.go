@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -38,7 +39,8 @@ type watchFlags struct {
 func (watchSparkCmd) Help() string {
 	return `Imports the logs that are in the folder, then each application within seconds of its
 end, until it is interrupted. A log in progress is read once it is renamed or quiet. One
-line is printed for each application that is new or tells more than before.
+line is printed for each application (stored, updated or unchanged) and each file that
+holds none.
 
 The daemon itself watches what config.toml says:
 
@@ -89,35 +91,48 @@ func (c watchFlags) run(a *app, kind string) error {
 	w := watch.New(watch.Options{
 		Path: c.Dir, Rescan: c.Rescan, Quiet: c.Quiet,
 		Find: func(ctx context.Context) iter.Seq2[watch.Item, error] { return node.WatchItems(ctx, kind, c.Dir) },
-		Store: func(ctx context.Context, item watch.Item, e model.Execution) error {
+		Store: func(ctx context.Context, item watch.Item, e model.Execution) (watch.Result, error) {
 			m, _ := wire.FromExecution(e)
 			res, err := client.ImportExecutions(context.WithoutCancel(ctx), connect.NewRequest(&karasuv1.ImportExecutionsRequest{
 				Executions: []*karasuv1.Execution{m}, Hints: message,
 			}))
 			if err != nil {
-				return err
+				return 0, err
 			}
-			return c.print(a, item, res.Msg.GetExecutions()[0])
+			done := res.Msg.GetExecutions()[0]
+			return node.WatchResult(done.GetResult()), c.print(a, item, done)
 		},
 		// Importing again changes nothing, so what is known needs not outlive this process.
-		Seen:       func(context.Context, watch.Item) (bool, error) { return false, nil },
-		Done:       func(context.Context, watch.Item) error { return nil },
-		Unreadable: func(item watch.Item, err error) { line, _ := describe(err); a.note("%s: %s", clean(item.Path), line) },
+		Seen: func(context.Context, watch.Item) (bool, error) { return false, nil },
+		Done: func(context.Context, watch.Item) error { return nil },
+		Unreadable: func(item watch.Item, err error) {
+			line, _ := describe(err)
+			a.note("%s: %s", clean(item.Path), clean(strings.TrimPrefix(line, item.Path+": ")))
+		},
+		Waiting: func(item watch.Item, err error) {
+			line := "is not complete"
+			if err != nil {
+				line, _ = describe(err)
+				line = strings.TrimPrefix(line, item.Path+": ")
+			}
+			a.note("%s: %s; it is read again when it changes, or after %s", clean(item.Path), clean(line), c.Quiet)
+		},
 	})
 	a.note("watching %s; stop with Ctrl-C", clean(c.Dir))
 	w.Run(a.ctx)
 	return nil
 }
 
-// print says what became of an application, if anything did.
+// print says what became of an application.
 func (c watchFlags) print(a *app, item watch.Item, m *karasuv1.ImportedExecution) error {
-	if m.GetResult() == karasuv1.ImportResult_IMPORT_RESULT_UNCHANGED {
-		return nil
-	}
 	what := "job " + m.GetJob()
 	if m.GetRunId() == "" {
-		what = m.GetDetail()
+		what = "not a run yet: " + m.GetDetail()
 	}
-	_, err := fmt.Fprintf(a.stdout, "%-9s %s  %s  %s\n", resultText(m.GetResult()), clean(dash(m.GetName())), clean(item.Path), clean(what))
+	result := resultText(m.GetResult())
+	if m.GetResult() == karasuv1.ImportResult_IMPORT_RESULT_IMPORTED {
+		result = "stored"
+	}
+	_, err := fmt.Fprintf(a.stdout, "%-9s %s  %s  %s\n", result, clean(dash(m.GetName())), clean(item.Path), clean(what))
 	return err
 }

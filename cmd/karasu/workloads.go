@@ -51,7 +51,19 @@ func (c workloadsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	none := false
+	if c.Unmatched && res.Msg.GetUnmatchedExecutions() == 0 && !c.JSON {
+		status, err := client.Status(a.ctx, connect.NewRequest(&karasuv1.StatusRequest{}))
+		if err != nil {
+			return err
+		}
+		none = status.Msg.GetExecutions() == 0
+	}
 	return c.show(a, res.Msg, func(w *bytes.Buffer) {
+		if none {
+			fmt.Fprintln(w, "There are no applications; karasu import spark, hadoop and flink bring some.")
+			return
+		}
 		if c.Unmatched {
 			printUnmatched(w, res.Msg)
 			return

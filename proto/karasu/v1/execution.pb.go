@@ -2159,9 +2159,14 @@ type WatchedFolder struct {
 	Path  string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// Why it cannot be read now; empty where all is well.
 	Problem string `protobuf:"bytes,3,opt,name=problem,proto3" json:"problem,omitempty"`
-	// Since the daemon started: applications stored or updated, and files that cannot be read.
-	Imported      uint32 `protobuf:"varint,4,opt,name=imported,proto3" json:"imported,omitempty"`
-	Unreadable    uint32 `protobuf:"varint,5,opt,name=unreadable,proto3" json:"unreadable,omitempty"`
+	// Since the daemon started: applications that were new.
+	Imported uint32 `protobuf:"varint,4,opt,name=imported,proto3" json:"imported,omitempty"`
+	// Files that hold no application or cannot be read.
+	Unreadable uint32 `protobuf:"varint,5,opt,name=unreadable,proto3" json:"unreadable,omitempty"`
+	// Since the daemon started: applications that were stored before, and files of them
+	// that told nothing new.
+	Updated       uint32 `protobuf:"varint,6,opt,name=updated,proto3" json:"updated,omitempty"`
+	Unchanged     uint32 `protobuf:"varint,7,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2227,6 +2232,20 @@ func (x *WatchedFolder) GetImported() uint32 {
 func (x *WatchedFolder) GetUnreadable() uint32 {
 	if x != nil {
 		return x.Unreadable
+	}
+	return 0
+}
+
+func (x *WatchedFolder) GetUpdated() uint32 {
+	if x != nil {
+		return x.Updated
+	}
+	return 0
+}
+
+func (x *WatchedFolder) GetUnchanged() uint32 {
+	if x != nil {
+		return x.Unchanged
 	}
 	return 0
 }
@@ -2603,7 +2622,7 @@ const file_karasu_v1_execution_proto_rawDesc = "" +
 	"\ametrics\x18\x02 \x01(\v2\x1a.karasu.v1.ResourceMetricsR\ametrics\"O\n" +
 	"\x15AttachMetricsResponse\x12\x18\n" +
 	"\aupdated\x18\x01 \x01(\rR\aupdated\x12\x1c\n" +
-	"\tunchanged\x18\x02 \x01(\rR\tunchanged\"\x8d\x01\n" +
+	"\tunchanged\x18\x02 \x01(\rR\tunchanged\"\xc5\x01\n" +
 	"\rWatchedFolder\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x18\n" +
@@ -2611,7 +2630,9 @@ const file_karasu_v1_execution_proto_rawDesc = "" +
 	"\bimported\x18\x04 \x01(\rR\bimported\x12\x1e\n" +
 	"\n" +
 	"unreadable\x18\x05 \x01(\rR\n" +
-	"unreadable\"\x8a\x02\n" +
+	"unreadable\x12\x18\n" +
+	"\aupdated\x18\x06 \x01(\rR\aupdated\x12\x1c\n" +
+	"\tunchanged\x18\a \x01(\rR\tunchanged\"\x8a\x02\n" +
 	"\x0fStoredExecution\x122\n" +
 	"\texecution\x18\x01 \x01(\v2\x14.karasu.v1.ExecutionR\texecution\x12/\n" +
 	"\x05hints\x18\x02 \x01(\v2\x19.karasu.v1.ExecutionHintsR\x05hints\x12\x10\n" +

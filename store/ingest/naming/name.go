@@ -147,7 +147,7 @@ func (r rule) machine(e model.Execution, h Hints, captured []string, infrastruct
 		}
 		name, err := check(infrastructure, m)
 		if err != nil {
-			return "", &NotARunError{BadMachineType, err.Error()}
+			return "", &NotARunError{BadMachineType, err.Error() + "; docs/catalog.md says how to add machine types"}
 		}
 		return name, nil
 	}

@@ -181,6 +181,28 @@ func TestParseMachines(t *testing.T) {
 	}
 }
 
+// TestSuggestedLines: what a suggestion says of machine types must work where it is
+// pasted, and digits in words are no numbers.
+func TestSuggestedLines(t *testing.T) {
+	for _, c := range []struct{ name, infrastructure, platform, want string }{
+		{"load", "", "", "describe it for on-premises in the file of [catalog] first, see docs/catalog.md"},
+		{"load", "lab", "", "describe it for lab in"},
+		{"load", "aws-emr", "", `machine_type = "m5.xlarge"  # of its workers`},
+		{"load", "", "gcp-dataproc", `machine_type = "n2-standard-4"  # of its workers`},
+		{"shs-e2e-app", "", "", `name = "^shs-e2e-app$"`},
+		{"shs-e2e-app", "", "", `job = "shs-e2e-app"`},
+		{"k8s run 17", "", "", `job = "k8s run"`},
+		{"load20260301x", "", "", `job = "loadx"`},
+	} {
+		groups := naming.Groups([]naming.Unnamed{{Reason: naming.NoRule, Hints: naming.Hints{Infrastructure: c.infrastructure}, Execution: execution(func(e *model.Execution) {
+			e.Name, e.Cluster.Platform = c.name, c.platform
+		})}})
+		if len(groups) != 1 || !strings.Contains(groups[0].Suggestion, c.want) {
+			t.Errorf("%+v: got\n%s", c, groups[0].Suggestion)
+		}
+	}
+}
+
 // TestSuggestions groups names and wants each suggestion to be a rule that names all of
 // its group alike.
 func TestSuggestions(t *testing.T) {

@@ -44,6 +44,9 @@ var variable = []struct{ find, pattern string }{
 // minHash is how many hex digits make a hash; fewer may be part of a word.
 const minHash = 8
 
+// maxInWord is how many digits between letters are part of a word, as in e2e and k8s.
+const maxInWord = 2
+
 // normal is a name with its variable parts found.
 type normal struct {
 	// shape is the name with a # for each of them, pattern a regular expression for
@@ -90,14 +93,17 @@ func variableAt(finders []*regexp.Regexp, name string, at int) (int, string) {
 		if hash && (len(m) < minHash || !whole) {
 			continue
 		}
+		if i == 4 && len(m) <= maxInWord && at > 0 && letter(name[at-1]) && at+len(m) < len(name) && letter(name[at+len(m)]) {
+			continue
+		}
 		return len(m), variable[i].pattern
 	}
 	return 0, ""
 }
 
-func alphanumeric(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+func alphanumeric(c byte) bool { return c >= '0' && c <= '9' || letter(c) }
 
 // Groups puts executions that are alike together, the most numerous first.
 func Groups(unnamed []Unnamed) []Group {
@@ -163,15 +169,29 @@ func suggestion(g Group, pattern string, finders []*regexp.Regexp) string {
 		field, name, pattern = "user", e.User, "^"+regexp.QuoteMeta(e.User)+"$"
 	}
 	fmt.Fprintf(&b, "%s = %s\n", field, quote(pattern))
-	if g.Hints.Infrastructure == "" {
-		fmt.Fprintf(&b, "infrastructure = %s\n", quote(infrastructure(e)))
+	where := g.Hints.Infrastructure
+	if where == "" {
+		where = infrastructure(e)
+		fmt.Fprintf(&b, "infrastructure = %s\n", quote(where))
 	}
 	fmt.Fprintf(&b, "algorithm = %s  # public: say what it computes\n", quote(algorithm(e)))
 	fmt.Fprintf(&b, "job = %s\n", quote(jobName(name, finders)))
 	if g.Hints.MachineType == "" && e.Cluster.MachineType == "" {
-		fmt.Fprintf(&b, "# machine_type = \"m5.xlarge\"  # of its workers\n")
+		fmt.Fprintln(&b, machineLine(where))
 	}
 	return b.String()
+}
+
+// machineLine is a comment that shows how to name a machine type. Those of AWS and GCP are
+// known; others must be described first.
+func machineLine(infrastructure string) string {
+	switch cloud, _, _ := strings.Cut(infrastructure, "-"); cloud {
+	case "aws", "ec2", "emr", "eks":
+		return `# machine_type = "m5.xlarge"  # of its workers`
+	case "gcp", "gce", "gke", "dataproc":
+		return `# machine_type = "n2-standard-4"  # of its workers`
+	}
+	return fmt.Sprintf(`# machine_type = "node-a"  # of its workers: describe it for %s in the file of [catalog] first, see docs/catalog.md`, infrastructure)
 }
 
 // jobName is the name without its variable parts.

@@ -38,6 +38,16 @@ type Item struct {
 	Read func(context.Context) (*model.Execution, error)
 }
 
+// Result is what became of what was stored.
+type Result int
+
+// The results.
+const (
+	Imported Result = iota
+	Updated
+	Unchanged
+)
+
 // Options of a watch. Find, Store and the two about what was read must be set.
 type Options struct {
 	// Path of the folder.
@@ -46,7 +56,7 @@ type Options struct {
 	// other error says that the folder cannot be read now.
 	Find func(ctx context.Context) iter.Seq2[Item, error]
 	// Store takes what was read. It is called for one item at a time.
-	Store func(ctx context.Context, item Item, e model.Execution) error
+	Store func(ctx context.Context, item Item, e model.Execution) (Result, error)
 	// Seen says whether an item was stored as it is, Done notes that, and Forget that the
 	// item is gone; nil forgets nothing.
 	Seen   func(ctx context.Context, item Item) (bool, error)
@@ -54,6 +64,9 @@ type Options struct {
 	Forget func(ctx context.Context, path string) error
 	// Unreadable is told of an item that is no record; nil is nobody.
 	Unreadable func(item Item, err error)
+	// Waiting is told of an item that was read before it is quiet and is no record yet,
+	// or, where the error is nil, not a complete one; nil is nobody.
+	Waiting func(item Item, err error)
 	// Rescan, Settle and Quiet are 0 for the defaults.
 	Rescan, Settle, Quiet time.Duration
 	// Now is the clock; nil is [time.Now].
@@ -69,7 +82,7 @@ type Watcher struct {
 
 	mu      sync.Mutex
 	problem string
-	stored  int
+	results [Unchanged + 1]int
 	bad     int
 }
 
@@ -85,6 +98,8 @@ type state struct {
 	tried bool
 	// again is when to try what failed; zero is at once.
 	again time.Time
+	// bad says that it could not be read or stored.
+	bad bool
 	// mark is the last round in which it was there.
 	mark int
 }
@@ -110,15 +125,16 @@ func New(o Options) *Watcher {
 type Status struct {
 	// Problem says why the folder cannot be read now; empty where all is well.
 	Problem string
-	// Stored counts what was given to Store, Unreadable what is no record.
-	Stored, Unreadable int
+	// Imported, Updated and Unchanged count what Store said. Unreadable are the items in the
+	// folder that are no record, or cannot be read or stored.
+	Imported, Updated, Unchanged, Unreadable int
 }
 
 // Status says how the watch stands.
 func (w *Watcher) Status() Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Status{w.problem, w.stored, w.bad}
+	return Status{w.problem, w.results[Imported], w.results[Updated], w.results[Unchanged], w.bad}
 }
 
 func (w *Watcher) count(change func()) {
@@ -161,6 +177,7 @@ func (w *Watcher) Look(ctx context.Context) (next time.Time, err error) {
 				continue
 			}
 			if w.o.Forget == nil || w.o.Forget(ctx, path) == nil { // else in the next round
+				w.setBad(s, false)
 				delete(w.items, path)
 			}
 		}
@@ -179,6 +196,9 @@ func describe(err error) string {
 func (w *Watcher) one(ctx context.Context, item Item) time.Time {
 	now := w.o.Now()
 	s, known := w.items[item.Path]
+	if known && s.size != item.Size || known && !s.modified.Equal(item.Modified) {
+		w.setBad(s, false)
+	}
 	if !known || s.size != item.Size || !s.modified.Equal(item.Modified) {
 		s = &state{size: item.Size, modified: item.Modified, since: now}
 		w.items[item.Path] = s
@@ -215,38 +235,70 @@ func (w *Watcher) one(ctx context.Context, item Item) time.Time {
 	return time.Time{}
 }
 
+// setBad notes whether an item cannot be read.
+func (w *Watcher) setBad(s *state, bad bool) {
+	if s.bad == bad {
+		return
+	}
+	s.bad = bad
+	w.count(func() {
+		if bad {
+			w.bad++
+		} else {
+			w.bad--
+		}
+	})
+}
+
+func (w *Watcher) waiting(item Item, err error) {
+	if w.o.Waiting != nil {
+		w.o.Waiting(item, err)
+	}
+}
+
 // take reads an item. It returns false where that failed for a reason that may pass.
 func (w *Watcher) take(ctx context.Context, item Item, s *state, quiet bool) bool {
 	e, err := item.Read(ctx)
 	var problem *ingest.Problem
 	switch {
 	case errors.As(err, &problem):
+		w.setBad(s, true)
 		if !quiet { // perhaps it is no record yet
 			s.tried = true
+			w.waiting(item, err)
 			return true
 		}
-		w.count(func() { w.bad++ })
 		if w.o.Unreadable != nil {
 			w.o.Unreadable(item, err)
 		}
 		s.done = true // until it changes, or a later version looks at it
 		return true
 	case err != nil:
-		if w.o.Unreadable != nil && ctx.Err() == nil && !errors.Is(err, fs.ErrNotExist) {
-			w.o.Unreadable(item, err)
+		if ctx.Err() == nil && !errors.Is(err, fs.ErrNotExist) {
+			w.setBad(s, true)
+			if w.o.Unreadable != nil {
+				w.o.Unreadable(item, err)
+			}
 		}
 		return false
 	case !quiet && (!e.Finished() || e.Quality.Cut):
 		s.tried = true
+		w.setBad(s, false)
+		w.waiting(item, nil)
 		return true
 	default:
-		if err := w.o.Store(ctx, item, *e); err != nil {
-			if w.o.Unreadable != nil && ctx.Err() == nil {
-				w.o.Unreadable(item, err)
+		result, err := w.o.Store(ctx, item, *e)
+		if err != nil {
+			if ctx.Err() == nil {
+				w.setBad(s, true)
+				if w.o.Unreadable != nil {
+					w.o.Unreadable(item, err)
+				}
 			}
 			return false
 		}
-		w.count(func() { w.stored++ })
+		w.setBad(s, false)
+		w.count(func() { w.results[result]++ })
 	}
 	s.done = w.o.Done(ctx, item) == nil
 	return s.done

@@ -33,6 +33,9 @@ type folder struct {
 	forgotten       []string
 	seen            map[string]watch.Item
 	failStore       error
+	waited          []string
+	// result of storing; nil is Imported
+	result func(origin string) watch.Result
 }
 
 func newFolder() *folder {
@@ -79,12 +82,15 @@ func (f *folder) watcher() *watch.Watcher {
 				}
 			}
 		},
-		Store: func(_ context.Context, _ watch.Item, e model.Execution) error {
+		Store: func(_ context.Context, _ watch.Item, e model.Execution) (watch.Result, error) {
 			if f.failStore != nil {
-				return f.failStore
+				return 0, f.failStore
 			}
 			f.stored = append(f.stored, e.Origin)
-			return nil
+			if f.result != nil {
+				return f.result(e.Origin), nil
+			}
+			return watch.Imported, nil
 		},
 		Seen: func(_ context.Context, i watch.Item) (bool, error) {
 			s, ok := f.seen[i.Path]
@@ -92,6 +98,7 @@ func (f *folder) watcher() *watch.Watcher {
 		},
 		Done:       func(_ context.Context, i watch.Item) error { f.seen[i.Path] = i; return nil },
 		Forget:     func(_ context.Context, path string) error { f.forgotten = append(f.forgotten, path); return nil },
+		Waiting:    func(i watch.Item, _ error) { f.waited = append(f.waited, i.Path) },
 		Unreadable: func(i watch.Item, _ error) { f.refused = append(f.refused, i.Path) },
 	})
 }
@@ -150,7 +157,7 @@ func TestEachOnceWhenItIsComplete(t *testing.T) {
 	f.want(t, "quiet for long", []string{"app e cut"}, []string{"d"})
 	f.look(t, w, 10*time.Minute)
 	f.want(t, "nothing new", nil, nil)
-	if s := w.Status(); s != (watch.Status{Stored: 4, Unreadable: 1}) {
+	if s := w.Status(); s != (watch.Status{Imported: 4, Unreadable: 1}) {
 		t.Errorf("status %+v", s)
 	}
 
@@ -230,11 +237,11 @@ func TestRun(t *testing.T) {
 				}
 			}
 		},
-		Store: func(_ context.Context, _ watch.Item, e model.Execution) error {
+		Store: func(_ context.Context, _ watch.Item, e model.Execution) (watch.Result, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			stored = append(stored, e.Origin)
-			return nil
+			return watch.Imported, nil
 		},
 		Seen: func(context.Context, watch.Item) (bool, error) { return false, nil },
 		Done: func(context.Context, watch.Item) error { return nil },
@@ -258,7 +265,7 @@ func TestRun(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(root, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		until(name, func() bool { return w.Status().Stored == i+1 })
+		until(name, func() bool { return w.Status().Imported == i+1 })
 	}
 	until("no problem", func() bool { return w.Status().Problem == "" })
 	cancel()
@@ -266,4 +273,39 @@ func TestRun(t *testing.T) {
 	if d := cmp.Diff([]string{"a", "b", "c"}, stored); d != "" {
 		t.Errorf("stored (-want +got):\n%s", d)
 	}
+}
+
+// TestCounts: results are counted as Store tells them, and what cannot be read by item.
+func TestCounts(t *testing.T) {
+	f := newFolder()
+	results := map[string]watch.Result{"app-1 end": watch.Imported, "app-1 again end": watch.Unchanged, "app-1 more end": watch.Updated}
+	f.result = func(origin string) watch.Result { return results[origin] }
+	f.put("a", "app-1 end")
+	f.put("b", "app-1 again end")
+	f.put("c", "app-1 more end")
+	f.put("notes", "hello")
+	f.put("cut", "app cut")
+	w := f.watcher()
+	look := func(want watch.Status) {
+		t.Helper()
+		f.now = f.now.Add(2 * time.Second)
+		if _, err := w.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.Status(); s != want {
+			t.Errorf("%+v, want %+v", s, want)
+		}
+	}
+	want := watch.Status{Imported: 1, Updated: 1, Unchanged: 1, Unreadable: 1}
+	look(want)
+	look(want)
+	if d := cmp.Diff([]string{"cut", "notes"}, f.waited); d != "" {
+		t.Errorf("waiting (-want +got):\n%s", d)
+	}
+	f.now = f.now.Add(2 * time.Minute)
+	want.Imported++ // the cut one, as it is
+	look(want)
+	delete(f.items, "notes")
+	want.Unreadable = 0
+	look(want)
 }
