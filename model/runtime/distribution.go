@@ -38,12 +38,16 @@ func NewDistribution(logMedian, scale, freedom float64) (Distribution, error) {
 	if math.IsNaN(logMedian) || math.IsNaN(scale) || math.IsNaN(freedom) {
 		return Distribution{}, fmt.Errorf("%w: prediction %g ± %g", ErrNumeric, logMedian, scale)
 	}
-	most := math.Log(model.MaxRuntime.Seconds())
 	return Distribution{
-		LogMedian: min(max(logMedian, -most), most),
+		LogMedian: possible(logMedian),
 		Scale:     min(max(scale, minScale), maxScale),
 		Freedom:   min(max(freedom, MinFreedom), MaxFreedom),
 	}, nil
+}
+
+// possible moves ln(seconds) to what a run can take: a millisecond to ten years.
+func possible(logSeconds float64) float64 {
+	return min(max(logSeconds, math.Log(model.MinRuntime.Seconds())), math.Log(model.MaxRuntime.Seconds()))
 }
 
 // Median runtime in seconds.
@@ -53,8 +57,7 @@ func (d Distribution) Median() float64 { return math.Exp(d.LogMedian) }
 // p, which must be above 0 and below 1.
 func (d Distribution) Quantile(p float64) float64 {
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: d.Freedom}.Quantile(p)
-	most := math.Log(model.MaxRuntime.Seconds())
-	return math.Exp(min(max(d.LogMedian+d.Scale*t, -most), most))
+	return math.Exp(possible(d.LogMedian + d.Scale*t))
 }
 
 // Interval returns the central interval in seconds that holds a run with the given

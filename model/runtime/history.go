@@ -64,7 +64,41 @@ func Histories(runs []model.Run, lookup Lookup) ([]History, Skipped) {
 	}
 	slices.SortFunc(out, func(a, b History) int { return a.Context.compare(&b.Context) })
 	markOptional(out)
+	spellMixed(out)
 	return out, skipped
+}
+
+// spellMixed makes arguments that are text in some context text in all: of what kind an
+// argument is must not depend on which context is left out.
+func spellMixed(history []History) {
+	texts := TextArguments(history)
+	for i := range history {
+		history[i].Context = history[i].Context.Spelled(texts)
+	}
+}
+
+// TextArguments lists the arguments that are text in some context.
+func TextArguments(history []History) map[string]bool {
+	texts := make(map[string]bool)
+	for _, h := range history {
+		for _, a := range h.Context.Arguments {
+			if a.Text != "" {
+				texts[a.Name] = true
+			}
+		}
+	}
+	return texts
+}
+
+// Spelled returns the context with the numbers of some arguments as text.
+func (c Context) Spelled(texts map[string]bool) Context {
+	c.Arguments = slices.Clone(c.Arguments)
+	for i := range c.Arguments {
+		if a := &c.Arguments[i]; texts[a.Name] && a.Text == "" {
+			a.Number, a.Text = 0, model.Argument{Number: a.Number}.Value()
+		}
+	}
+	return c
 }
 
 // ContextOf returns the context of a normalised workload on a machine type.

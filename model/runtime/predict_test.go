@@ -82,7 +82,7 @@ func TestDistributionProperties(t *testing.T) {
 				t.Fatalf("quantile %g of %+v is %g after %g", p, d, q, last)
 			}
 			last = q
-			inside := d.LogMedian+d.Scale*10 < math.Log(model.MaxRuntime.Seconds()) && d.LogMedian-d.Scale*10 > -math.Log(model.MaxRuntime.Seconds())
+			inside := d.LogMedian+d.Scale*10 < math.Log(model.MaxRuntime.Seconds()) && d.LogMedian-d.Scale*10 > math.Log(model.MinRuntime.Seconds())
 			if back := d.Within(q); inside && d.Freedom > 5 && math.Abs(back-p) > 1e-4 {
 				t.Fatalf("%+v: within %g s with %g, want %g", d, q, back, p)
 			}

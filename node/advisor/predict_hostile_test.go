@@ -147,3 +147,30 @@ func TestInventedArgumentsAreNotAskedFor(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// An argument that is text in one context only is text in all: that context can be
+// predicted, too, from its own runs and from others.
+func TestArgumentThatIsTextInOneContextOnly(t *testing.T) {
+	f := newFixture(t)
+	var runs []model.Run
+	for i, u := range []string{"x", "3", "4"} {
+		for _, r := range grepRuns(fmt.Sprint("j", i), 10) {
+			a, err := model.ParseArgument("u", u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Workload.Arguments = model.Arguments{a}
+			r.Start = r.Start.AddDate(0, i, 0)
+			if r.Configuration.MachineType == "m4.xlarge" {
+				runs = append(runs, r)
+			}
+		}
+	}
+	f.add(t, runs)
+	for _, job := range []string{"j0", "j1"} {
+		res, err := f.Predict(t.Context(), &karasuv1.PredictRequest{Target: &karasuv1.PredictionTarget{Job: job}, MachineType: "m4.xlarge", Nodes: 4})
+		if err != nil || res.GetBasis().GetContextRuns() != 8 {
+			t.Errorf("%s: %v, %v", job, res.GetBasis(), err)
+		}
+	}
+}

@@ -138,6 +138,9 @@ func (o *outlook) predictor(machineType string, r model.Resources) (predict.Pred
 		return nil, err
 	}
 	if general != nil {
+		if texts := predict.TextArguments(o.own.histories); len(texts) > 0 {
+			general = spelling{general, texts}
+		}
 		if err := o.ownLack(); err != nil {
 			return nil, err
 		}

@@ -176,9 +176,28 @@ func (a *Advisor) histories(ctx context.Context, of algorithm) ([]predict.Histor
 
 // find returns the index of the history of a context; -1 where there is none.
 func (f *ownFit) find(c predict.Context) int {
-	c = plain(c)
+	c = plain(c.Spelled(predict.TextArguments(f.histories)))
 	return slices.IndexFunc(f.histories, func(h predict.History) bool { return plain(h.Context).Equal(c) })
 }
+
+// spelling is the own model, which knows some arguments as texts that others know as
+// numbers.
+type spelling struct {
+	predict.General
+	texts map[string]bool
+}
+
+// Condition implements [predict.General].
+func (s spelling) Condition(c predict.Context, runs []predict.Observation) (predict.Predictor, error) {
+	return s.General.Condition(s.spelled(c), runs)
+}
+
+// Target implements [predict.Targeter].
+func (s spelling) Target(c predict.Context) (predict.Target, error) {
+	return s.General.(predict.Targeter).Target(s.spelled(c))
+}
+
+func (s spelling) spelled(c predict.Context) predict.Context { return c.Spelled(s.texts) }
 
 // plain returns the context with all arguments essential: which are optional depends
 // on other contexts and does not tell two apart.

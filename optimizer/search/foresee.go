@@ -1,6 +1,7 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,6 +19,9 @@ const (
 	// minPredictionSD of a predicted log runtime: no prediction is better than a run's
 	// noise.
 	minPredictionSD = .1
+	// maxPredictionRange is the factor between the ends of the central 80% of the
+	// familiar candidates' level beyond which a prediction says nothing.
+	maxPredictionRange = 100
 	// levelCaution times the deviation of predicted log runtimes is that of their level.
 	// Errors of one prediction are alike at all candidates, and a level that is trusted
 	// too much chooses a bad first run: on scout, predicting each workload from the other
@@ -31,6 +35,12 @@ const (
 	maxPredictionPoints = 60
 )
 
+// normal80 standard deviations to both sides hold 80% of a normal distribution.
+const normal80 = 1.2816
+
+// ErrVague says that a prediction is too uncertain to begin a search with.
+var ErrVague = errors.New("the prediction is too uncertain to begin with")
+
 // predictionPseudonym stands for no workload of anybody.
 var predictionPseudonym = strings.Repeat("0", 32)
 
@@ -42,7 +52,8 @@ var predictionPseudonym = strings.Repeat("0", 32)
 // It is false, and nothing is changed, where the prediction has larger clusters take
 // longer: such a job exists, but a wrong prediction is more likely. The prediction
 // must not rest on the observations: they would count twice. Errors wrap
-// [model.ErrInvalid].
+// [model.ErrInvalid], or [ErrVague] where the level is uncertain by more than a factor
+// of 100; nothing is changed then.
 func Foresee(p *Problem, predicted []predict.Distribution, observed []Observation) (bool, error) {
 	if len(predicted) != len(p.Candidates) || len(predicted) == 0 {
 		return false, fmt.Errorf("%d predictions of %d candidates: %w", len(predicted), len(p.Candidates), model.ErrInvalid)
@@ -61,6 +72,9 @@ func Foresee(p *Problem, predicted []predict.Distribution, observed []Observatio
 		return false, nil
 	}
 	sd := math.Max(math.Sqrt(variance), minPredictionSD)
+	if most := math.Log(model.MaxRuntime.Seconds()); 2*normal80*sd > math.Log(maxPredictionRange) || math.Abs(level) > most {
+		return false, fmt.Errorf("%w: 80%% of it lies within a factor of %.3g", ErrVague, math.Exp(min(2*normal80*sd, most)))
+	}
 
 	off, n := 0., 0.
 	for _, o := range observed {

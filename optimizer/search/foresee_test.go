@@ -96,3 +96,15 @@ func TestForeseeRefuses(t *testing.T) {
 		t.Errorf("runtimes that rise with the cluster: used %t, %v", used, err)
 	}
 }
+
+// A prediction that could be anything is no beginning of a search.
+func TestForeseeVague(t *testing.T) {
+	p, predicted := foreseeable()
+	for i := range predicted {
+		predicted[i].Scale = 4
+	}
+	used, err := search.Foresee(p, predicted, nil)
+	if used || !errors.Is(err, search.ErrVague) || len(p.Supports) > 0 || p.LevelSD != 0 {
+		t.Errorf("%v, %v, %d supports", used, err, len(p.Supports))
+	}
+}
