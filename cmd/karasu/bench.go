@@ -18,6 +18,7 @@ type benchCmd struct {
 	Pareto      benchParetoCmd      `cmd:"" help:"Replay searches for several objectives."`
 	Calibration benchCalibrationCmd `cmd:"" help:"Replay searches and check the probabilities that they state."`
 	Predict     benchPredictCmd     `cmd:"" help:"Predict runtimes in contexts left out of run tables, with every model."`
+	Checkpoint  benchCheckpointCmd  `cmd:"" help:"Cut public stage graphs, and predict stages that were left out."`
 }
 
 // progress returns a callback that draws a bar on a terminal, and nil elsewhere.
