@@ -216,11 +216,11 @@ func send(a *app, runs []model.Run) (imported, unchanged uint32, err error) {
 			return 0, 0, errInterrupted
 		}
 		res, err := client.ImportRuns(context.WithoutCancel(a.ctx), connect.NewRequest(req))
-		if err != nil && sent > 0 {
-			return imported, unchanged, fmt.Errorf("after %d of %d runs, which are stored: %w", sent, len(runs), err)
-		}
 		if err != nil {
-			return 0, 0, err
+			if sent > 0 {
+				a.note("at least %s of %s were stored, and what is imported again changes nothing", number(uint32(sent)), counted(len(runs), "run"))
+			}
+			return imported, unchanged, err
 		}
 		imported += res.Msg.GetImported()
 		unchanged += res.Msg.GetUnchanged()

@@ -319,10 +319,10 @@ func (im *executionImport) flush() error {
 		return nil
 	}
 	res, err := im.client.ImportExecutions(context.WithoutCancel(im.a.ctx), connect.NewRequest(im.req))
-	if err != nil && len(im.done) > 0 {
-		return fmt.Errorf("after %s, which are stored: %w", counted(len(im.done), "application"), err)
-	}
 	if err != nil {
+		if n := len(im.done); n > 0 { // and perhaps some of the request
+			im.a.note("at least %s stored, and what is imported again changes nothing", plural(n, "application was", "applications were"))
+		}
 		return err
 	}
 	for i, m := range res.Msg.GetExecutions() {

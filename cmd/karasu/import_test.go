@@ -59,6 +59,59 @@ func TestInterruptedImport(t *testing.T) {
 	}
 }
 
+// dying takes some requests, then breaks every connection.
+type dying struct {
+	http.Handler
+	left int
+}
+
+func (d *dying) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if d.left--; d.left >= 0 {
+		d.Handler.ServeHTTP(w, r)
+		return
+	}
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = conn.Close()
+	}
+}
+
+func (i *importing) Status(context.Context, *connect.Request[karasuv1.StatusRequest]) (*connect.Response[karasuv1.StatusResponse], error) {
+	return connect.NewResponse(&karasuv1.StatusResponse{}), nil
+}
+
+func (i *importing) ImportExecutions(_ context.Context, req *connect.Request[karasuv1.ImportExecutionsRequest]) (*connect.Response[karasuv1.ImportExecutionsResponse], error) {
+	res := &karasuv1.ImportExecutionsResponse{}
+	for _, e := range req.Msg.GetExecutions() {
+		res.Executions = append(res.Executions, &karasuv1.ImportedExecution{Origin: e.GetOrigin(), Result: karasuv1.ImportResult_IMPORT_RESULT_IMPORTED})
+	}
+	return connect.NewResponse(res), nil
+}
+
+// TestDaemonEndsInImport: what was stored before is said.
+func TestDaemonEndsInImport(t *testing.T) {
+	logs := t.TempDir()
+	for i := range executionBatch + 1 {
+		log := fmt.Sprintf(`{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-%d","Timestamp":1772330400000}`+"\n", i)
+		if err := os.WriteFile(filepath.Join(logs, fmt.Sprint(i)), []byte(log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want, c := range map[string]struct {
+		left int // requests, with that for the status
+		args []string
+	}{
+		"at least 2,000 of 2,001 runs were stored, and what is imported again changes nothing": {1, []string{"import", "csv", runTable(t, importBatch+1)}},
+		"at least 100 applications were stored, and what is imported again changes nothing":    {2, []string{"import", "spark", logs}},
+	} {
+		_, handler := karasuv1connect.NewKarasuServiceHandler(&importing{at: func() {}})
+		var stderr bytes.Buffer
+		code := run(t.Context(), c.args, nil, io.Discard, &stderr, serve(t, &dying{handler, c.left}))
+		if code == exitOK || !strings.HasPrefix(stderr.String(), "karasu: "+want+"\n") || strings.Count(stderr.String(), "\n") != 2 {
+			t.Errorf("%v: code %d, %q", c.args[:2], code, stderr.String())
+		}
+	}
+}
+
 // TestDaemonEndsWhileAnswering: a connection that breaks is the daemon's end.
 func TestDaemonEndsWhileAnswering(t *testing.T) {
 	cut := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
