@@ -94,6 +94,7 @@ func (o *outlook) notes() []string {
 	if o.workload.InputBytes == 0 {
 		out = append(out, "the input size is not given: the mean of the known ones is assumed")
 	}
+	out = append(out, o.extrapolations()...)
 	if text := o.tally.apart.note(); text != "" {
 		out = append(out, text)
 	}

@@ -174,3 +174,32 @@ func TestArgumentThatIsTextInOneContextOnly(t *testing.T) {
 		}
 	}
 }
+
+// What is asked for far outside of what is known is called an extrapolation.
+func TestExtrapolationsAreCalledSo(t *testing.T) {
+	f := newFixture(t)
+	f.add(t, grepRuns("nightly", 10, 20, 40))
+	for name, c := range map[string]struct {
+		change func(*karasuv1.PredictionTarget)
+		nodes  uint32
+		want   string
+	}{
+		"tiny input":  {func(m *karasuv1.PredictionTarget) { m.InputBytes = 20 }, 4, "the input of 20 bytes is 5e+08 times below the smallest known (1e+10 to 4e+10 bytes)"},
+		"large input": {func(m *karasuv1.PredictionTarget) { m.InputBytes = 4e13 }, 4, "1e+03 times above the largest known"},
+		"huge argument": {func(m *karasuv1.PredictionTarget) {
+			m.Arguments[0] = &karasuv1.Argument{Name: "line_length", Value: &karasuv1.Argument_Number{Number: 1e12}}
+		}, 4, "the argument line_length of 1e+12 is 5e+09 times above"},
+		"many nodes":      {nil, 100000, "a cluster of 100000 nodes is 8.33e+03 times above the largest known (2 to 12 nodes)"},
+		"within":          {nil, 6, ""},
+		"a little beyond": {func(m *karasuv1.PredictionTarget) { m.InputBytes = 60e9 }, 16, ""},
+	} {
+		res, err := f.Predict(t.Context(), &karasuv1.PredictRequest{Target: grep(c.change), MachineType: "m4.xlarge", Nodes: c.nodes})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		notes := strings.Join(res.GetBasis().GetNotes(), "; ")
+		if !strings.Contains(notes, c.want) || strings.Contains(notes, "extrapolation") != (c.want != "") {
+			t.Errorf("%s: notes %q, want %q", name, notes, c.want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type outlook struct {
 // tally sums up what predictions rest on.
 type tally struct {
 	predictions int
+	// leastNodes and mostNodes were asked for.
+	leastNodes, mostNodes int
 	// own is the share of the own model, peers those of the peers' models.
 	own   float64
 	peers []float64
@@ -107,7 +109,10 @@ func (v *view) Predict(scaleOut int) (predict.Distribution, error) {
 		return predict.Distribution{}, err
 	}
 	t := &v.o.tally
-	t.predictions++
+	if t.predictions == 0 || scaleOut < t.leastNodes {
+		t.leastNodes = scaleOut
+	}
+	t.predictions, t.mostNodes = t.predictions+1, max(t.mostNodes, scaleOut)
 	t.apart.hear(opinions, v.own, v.machineType, scaleOut)
 	if v.own {
 		t.own += opinions[0].Share

@@ -159,7 +159,7 @@ func (t *trials) try(ctx context.Context, p *peerModel) error {
 // be held responsible for what it says. What it says elsewhere is bounded by the own
 // model all the same.
 func near(r structured.Range, bytes float64) bool {
-	return bytes == predict.Unknown || bytes >= r.Least/responsible && bytes <= r.Largest*responsible
+	return bytes == predict.Unknown || sizeless(r) || bytes >= r.Least/responsible && bytes <= r.Largest*responsible
 }
 
 // trust is the log weight of a peer's model by its trials, but not in one own context,

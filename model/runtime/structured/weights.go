@@ -70,8 +70,14 @@ func (g *General) Weights() (*predict.Weights, error) {
 const (
 	// maxFeature bounds logarithms of resources and sizes.
 	maxFeature = 30
-	// maxLogSeconds is e^25 s.
-	maxLogSeconds = 25
+	// minLogSeconds and maxLogSeconds of a point: a millisecond and ten years, with a
+	// margin for the point being a prediction.
+	minLogSeconds = -7.5
+	maxLogSeconds = 20.5
+	// maxLogExbibyte bounds the extent of input sizes, which begins with 1 byte, moved
+	// outwards to a grid.
+	maxLogExbibyte = 42
+	sizeMargin     = 1
 	// minVariance is a noise of 0.1%, maxVariance one of e^10.
 	minVariance = 1e-6
 	maxVariance = 100
@@ -131,6 +137,10 @@ func parse(w *predict.Weights) (*General, *encoder, error) {
 	e := &encoder{lowSize: rest[0], highSize: rest[1], meanSize: rest[2]}
 	if !(-maxFeature <= e.lowSize && e.lowSize <= e.highSize && e.highSize <= maxFeature && math.Abs(e.meanSize) <= maxFeature) {
 		return bad("input sizes from e^%g to e^%g", e.lowSize, e.highSize)
+	}
+	// ln(bytes) is that of the anchor higher.
+	if low, high := e.lowSize+math.Log(anchorBytes), e.highSize+math.Log(anchorBytes); low < -sizeMargin || high > maxLogExbibyte+sizeMargin {
+		return bad("input sizes from e^%.3g to e^%.3g bytes", low, high)
 	}
 	rest = rest[sizeValues:]
 	for i, a := range w.Arguments {
@@ -227,7 +237,7 @@ func pointsFrom(values []float64, args, points int) (*virtual, error) {
 	for i := range points {
 		p := values[i*(pointValues+args):][:pointValues+args]
 		x, value, variance := p[3+args], p[4+args], p[5+args]
-		ok := x >= 1 && x <= 1e5 && math.Abs(value) <= maxLogSeconds && variance >= minVariance && variance <= maxVariance
+		ok := x >= 1 && x <= 1e5 && value >= minLogSeconds && value <= maxLogSeconds && variance >= minVariance && variance <= maxVariance
 		for k, f := range p[:3+args] {
 			ok = ok && (math.Abs(f) <= maxFeature || k >= 3 && math.Abs(f) <= maxArgument)
 		}
