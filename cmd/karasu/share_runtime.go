@@ -11,7 +11,8 @@ import (
 // runtimeReveals says in words what a runtime model tells its readers.
 const runtimeReveals = `  It tells about how long your runs of this algorithm take in seconds, on which kinds of
   machine (vCPUs and memory), numbers of nodes, input sizes and arguments, with the
-  arguments' names. It holds no job, data set, machine type's name, text value or run.
+  arguments' names; a number that is the same in all runs leaves as it is. It holds no
+  job, data set, machine type's name, text value or run.
 `
 
 // printRuntime prints a general runtime model and what it tells.
@@ -35,5 +36,5 @@ func printRuntime(w *bytes.Buffer, m *karasuv1.RuntimeModel, e *karasuv1.Runtime
 		}
 		arguments = append(arguments, text)
 	}
-	fmt.Fprintf(w, "  arguments %s\n  sizes %d\n  values %.4g\n%s", dash(strings.Join(arguments, "; ")), m.GetSizes(), m.GetValues(), runtimeReveals)
+	fmt.Fprintf(w, "  arguments %s\n\n%s  All values: --json.\n", dash(strings.Join(arguments, "; ")), runtimeReveals)
 }

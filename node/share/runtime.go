@@ -50,16 +50,17 @@ func (t *runtimeTrainer) prepare(ctx context.Context, runs []model.Run, policy P
 	var withheld []Withheld
 	for _, g := range groupTopics(runs, policy.sharesRuntimes) {
 		topic := g.Workload.Topic()
-		history, _ := predict.Histories(g.Runs, func(infrastructure, machineType string) (model.Resources, bool) {
+		guarded, left := withEnough(g.Runs, policy.MinimumRuns, lookup)
+		history, _ := predict.Histories(guarded, func(infrastructure, machineType string) (model.Resources, bool) {
 			r, _, ok := lookup(infrastructure, machineType)
 			return r, ok
 		})
 		history = predict.Thin(history, maxContexts)
 		contexts, observed := len(history), observations(history)
-		if contexts < MinimumContexts || observed < policy.MinimumRuns {
+		if contexts < MinimumContexts {
 			withheld = append(withheld, Withheld{Workload: g.Workload, Reason: fmt.Sprintf(
-				"runtime model: %d contexts (machine type, input size and arguments) and %d completed runs on known machine types; it takes %d and %d",
-				contexts, observed, MinimumContexts, policy.MinimumRuns)})
+				"runtime model: %d contexts (machine type, input size and arguments) and %d completed runs on known machine types, beside %d of workloads with fewer than %d; it takes %d contexts",
+				contexts, observed, left, policy.MinimumRuns, MinimumContexts)})
 			continue
 		}
 		blur(history, topic, p, policy.noiseScale())
@@ -74,12 +75,42 @@ func (t *runtimeTrainer) prepare(ctx context.Context, runs []model.Run, policy P
 		}
 		t.made[topic] = m
 		if m.err != nil {
-			withheld = append(withheld, unfit(g.Workload, fmt.Errorf("its runtime model cannot be made: %w", m.err)))
+			err := m.err
+			if policy.Epsilon > 0 && errors.Is(err, predict.ErrWeights) {
+				err = fmt.Errorf("noise of epsilon %g is too large for %d contexts, or the runs are not of one algorithm; raise share.epsilon (0 is no noise) or wait for more runs: %w", policy.Epsilon, contexts, err)
+			}
+			withheld = append(withheld, unfit(g.Workload, fmt.Errorf("its runtime model cannot be made: %w", err)))
 			continue
 		}
 		drafts = append(drafts, m.draft)
 	}
 	return drafts, withheld, nil
+}
+
+// withEnough returns the runs of the workloads that have at least so many completed
+// ones on known machine types, as summaries need them, and how many runs like that the
+// others have.
+func withEnough(runs []model.Run, minimum int, lookup MachineLookup) (kept []model.Run, left int) {
+	counts := func(r model.Run) bool {
+		_, _, known := lookup(r.Workload.Infrastructure, r.Configuration.MachineType)
+		return known && r.Outcome == model.OK
+	}
+	observed := make(map[string]int)
+	for _, r := range runs {
+		if counts(r) {
+			observed[r.Workload.Identity()]++
+		}
+	}
+	for _, r := range runs {
+		switch {
+		case !counts(r):
+		case observed[r.Workload.Identity()] >= minimum:
+			kept = append(kept, r)
+		default:
+			left++
+		}
+	}
+	return kept, left
 }
 
 // forget drops the models of topics without runs.

@@ -113,7 +113,7 @@ func TestRuntimeModelsLeaveByChoice(t *testing.T) {
 			p.Overrides = []share.Override{{Match: func(model.Topic) bool { return true }, Mode: share.Summaries}}
 		}, contexts(3), 0, ""},
 		{"two contexts", func(*share.Policy) {}, contexts(1), 0, "2 contexts"},
-		{"few runs", func(p *share.Policy) { p.MinimumRuns = 50 }, contexts(3), 0, "18 completed runs on known machine types; it takes 3 and 50"},
+		{"few runs", func(p *share.Policy) { p.MinimumRuns = 50 }, contexts(3), 0, "0 completed runs on known machine types, beside 18 of workloads with fewer than 50; it takes 3 contexts"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := runtimePublisher(t)
@@ -208,6 +208,38 @@ func TestRuntimeModelNoise(t *testing.T) {
 	}
 	if bytes.Equal(body(20), body(0)) {
 		t.Error("no noise was added")
+	}
+}
+
+// Workloads with too few runs for a summary are no part of a runtime model.
+func TestRuntimeModelsLeaveOutWorkloadsWithFewRuns(t *testing.T) {
+	p := runtimePublisher(t)
+	rare := contexts(3)
+	for i := range rare {
+		rare[i].Workload.Job = fmt.Sprintf("rare-%d", i) // one run each
+	}
+	if records := runtimesOf(p.refresh(t, rare)); len(records) != 0 {
+		t.Errorf("%d models of jobs with one run each", len(records))
+	}
+	with, without := runtimePublisher(t), runtimePublisher(t)
+	rare[0].Workload.InputBytes = 900e9
+	a, b := runtimesOf(with.refresh(t, append(contexts(3), rare...))), runtimesOf(without.refresh(t, contexts(3)))
+	if len(a) != 1 || len(b) != 1 || !bytes.Equal(a[0].Body, b[0].Body) {
+		t.Errorf("%d and %d records that should be alike", len(a), len(b))
+	}
+}
+
+// Noise that is too large for the history is said to be the reason.
+func TestRuntimeModelWithTooMuchNoise(t *testing.T) {
+	p := runtimePublisher(t)
+	p.Policy.Epsilon = .1
+	for range 2 {
+		if records := runtimesOf(p.refresh(t, contexts(3))); len(records) != 0 {
+			t.Fatalf("published %d records", len(records))
+		}
+	}
+	if n := strings.Count(p.log.String(), "noise of epsilon 0.1 is too large for 6 contexts"); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, p.log.String())
 	}
 }
 
