@@ -96,9 +96,9 @@ type executionImport struct {
 }
 
 // importExecutions reads items and stores what they hold, then prints a summary. What
-// names the items for people, such as "event log", and service says that a service is
+// names the items for people, and service says that a service is
 // asked. All are found before the first is read, so that progress has an end.
-func (f importFlags) importExecutions(a *app, what string, service bool, items iter.Seq2[importItem, error]) error {
+func (f importFlags) importExecutions(a *app, what noun, service bool, items iter.Seq2[importItem, error]) error {
 	im := &executionImport{a: a, flags: f, service: service}
 	if err := im.prepare(); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (f importFlags) importExecutions(a *app, what string, service bool, items i
 
 // importStream is [importFlags.importExecutions] of what comes one by one. Service says
 // that a service is asked.
-func (f importFlags) importStream(a *app, what string, service bool, items iter.Seq2[importItem, error]) error {
+func (f importFlags) importStream(a *app, what noun, service bool, items iter.Seq2[importItem, error]) error {
 	im := &executionImport{a: a, flags: f, service: service}
 	if err := im.prepare(); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (f importFlags) importStream(a *app, what string, service bool, items iter.
 }
 
 // end sends what is left and prints the summary, or says why the import ended early.
-func (im *executionImport) end(what string, items int, err error) error {
+func (im *executionImport) end(what noun, items int, err error) error {
 	if err == nil {
 		err = im.flush()
 	}

@@ -29,7 +29,10 @@ Example:
 
 // Run reads the histories and sends what they tell to the daemon.
 func (c importHadoopCmd) Run(a *app) error {
-	return c.importExecutions(a, "Hadoop job history", false, paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
+	if err := checkPaths(c.Paths); err != nil {
+		return err
+	}
+	return c.importExecutions(a, hadoopHistory, false, paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
 		return func(yield func(importItem, error) bool) {
 			for f, err := range hadoop.FindPath(a.ctx, path) {
 				item := importItem{name: f.Name, bytes: f.Bytes, read: func(ctx context.Context, _ func(int)) ([]model.Execution, error) {
@@ -63,6 +66,9 @@ Examples:
 
 // Run reads the jobs and sends what they tell to the daemon.
 func (c importFlinkCmd) Run(a *app) error {
+	if err := checkPaths(c.Paths, "http://", "https://"); err != nil {
+		return err
+	}
 	for _, p := range c.Paths {
 		if isURL(p) {
 			if _, err := flink.NewClient(p, flink.ClientOptions{}); err != nil {
@@ -70,7 +76,7 @@ func (c importFlinkCmd) Run(a *app) error {
 			}
 		}
 	}
-	return c.importStream(a, "Flink job", slices.ContainsFunc(c.Paths, isURL), paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
+	return c.importStream(a, flinkJobs, slices.ContainsFunc(c.Paths, isURL), paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
 		if isURL(path) {
 			return c.server(a, path)
 		}

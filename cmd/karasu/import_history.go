@@ -66,7 +66,7 @@ func (c importHistoryCmd) Run(a *app) error {
 	if stored > 0 && !c.JSON {
 		a.note("%s stored before", plural(stored, "application was", "applications were"))
 	}
-	return c.importExecutions(a, "Spark event log", true, func(yield func(importItem, error) bool) {
+	return c.importExecutions(a, sparkLogs, true, func(yield func(importItem, error) bool) {
 		for _, at := range fresh {
 			item := importItem{name: at.Label(), read: func(ctx context.Context, progress func(int)) ([]model.Execution, error) {
 				return one(server.Read(ctx, at, progress))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/store/ingest"
@@ -37,7 +39,10 @@ Examples:
 
 // Run reads the logs and sends what they tell to the daemon.
 func (c importSparkCmd) Run(a *app) error {
-	return c.importExecutions(a, "Spark event log", false, paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
+	if err := checkPaths(c.Paths); err != nil {
+		return err
+	}
+	return c.importExecutions(a, sparkLogs, false, paths(c.Paths, func(path string) iter.Seq2[importItem, error] {
 		return func(yield func(importItem, error) bool) {
 			for l, err := range spark.FindPath(a.ctx, path) {
 				item := importItem{name: l.Name, bytes: l.Bytes, read: func(ctx context.Context, progress func(int)) ([]model.Execution, error) {
@@ -49,6 +54,26 @@ func (c importSparkCmd) Run(a *app) error {
 			}
 		}
 	}))
+}
+
+// checkPaths refuses what names no file; addresses are those of services that are read.
+func checkPaths(paths []string, addresses ...string) error {
+	for _, p := range paths {
+		if p == "" {
+			return usagef("a path is empty; is a variable of the shell unset?")
+		}
+		if strings.Contains(p, "://") && !slices.ContainsFunc(addresses, func(a string) bool { return strings.HasPrefix(p, a) }) {
+			return usagef("%s cannot be read: name a file or folder%s", clean(p), orAddress(addresses))
+		}
+	}
+	return nil
+}
+
+func orAddress(addresses []string) string {
+	if len(addresses) == 0 {
+		return ""
+	}
+	return ", or an address that begins with " + strings.Join(addresses, " or ")
 }
 
 // one makes a list of what was read.

@@ -64,7 +64,7 @@ type executionsResult struct {
 }
 
 // summary prints what became of it all. Where nothing could be read that is an error.
-func (im *executionImport) summary(what string, files int) error {
+func (im *executionImport) summary(what noun, files int) error {
 	r := executionsResult{Files: files, Executions: im.done, Skipped: im.skipped, DryRun: im.flags.DryRun}
 	if r.Executions == nil {
 		r.Executions = []importedExecution{}
@@ -104,12 +104,21 @@ func (im *executionImport) summary(what string, files int) error {
 		_, err := fmt.Fprintln(im.a.stdout, "Nothing is new.")
 		return err
 	case len(im.skipped) == 1:
-		return fmt.Errorf("nothing was imported: the only file holds no %s", what)
+		return fmt.Errorf("nothing was imported: the only file holds no %s", what.one)
 	case len(im.skipped) > 1:
-		return fmt.Errorf("nothing was imported: none of %d files holds %s", len(im.skipped), article(what))
+		return fmt.Errorf("nothing was imported: none of %d files holds %s", len(im.skipped), article(what.one))
 	}
-	return fmt.Errorf("there is no file; name %ss or folders with them", what)
+	return fmt.Errorf("there is no file; name %s or folders with them", what.many)
 }
+
+// noun is what a file holds.
+type noun struct{ one, many string }
+
+var (
+	sparkLogs     = noun{"Spark event log", "Spark event logs"}
+	hadoopHistory = noun{"Hadoop job history", "Hadoop job histories"}
+	flinkJobs     = noun{"Flink job that has ended", "Flink jobs that have ended"}
+)
 
 // article puts "a" or "an" before a word.
 func article(what string) string {

@@ -30,6 +30,9 @@ type importResult struct {
 
 // run imports the files one by one. A file with a mistake is left out whole.
 func (c importTable) run(a *app, format string) error {
+	if err := checkPaths(c.Files); err != nil {
+		return err
+	}
 	for i, f := range c.Files {
 		if slices.Contains(c.Files[:i], f) {
 			return usagef("the file is named twice: %s", clean(f))

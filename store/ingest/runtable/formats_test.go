@@ -112,7 +112,11 @@ func TestLocatesBadJSON(t *testing.T) {
 		is         error
 	}{
 		{"{}", "is empty", runtable.ErrEmpty},
-		{"{\n", "no line can be read as a JSON object", runtable.ErrHeader},
+		{"{\n", "no line can be read as a JSON object", runtable.ErrDamaged},
+		{`{"runtime_s": NaN}`, "the first holds NaN or Infinity, which JSON has not", runtable.ErrDamaged},
+		{`{"a":[-Infinity]}`, "the first holds NaN or Infinity", runtable.ErrDamaged},
+		{`{"x":1,"y":{"z":1,"z":1}}`, `the first holds "z" twice`, runtable.ErrDamaged},
+		{`{"job":"job","x":[{"job":1}],"job":"NaN"}`, `the first holds "job" twice`, runtable.ErrDamaged},
 		{`{"x":1}`, "missing", runtable.ErrHeader},
 		{jsonRow + strings.Repeat(" ", 2*runtable.MaxLine), "line 2 is longer than", runtable.ErrTooLarge},
 	} {
@@ -273,7 +277,7 @@ func TestDamagedParquet(t *testing.T) {
 		{"PAR1", "too short"}, {"PAR1 and much else that is none", "its end is missing"},
 		{"PAR1\xff\xff\xff\x7fPAR1", "footer is too long"},
 	} {
-		if _, err := collect(t, c.text, runtable.Options{}); !errors.Is(err, runtable.ErrHeader) || !strings.Contains(err.Error(), c.want) {
+		if _, err := collect(t, c.text, runtable.Options{}); !errors.Is(err, runtable.ErrDamaged) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.text, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -56,7 +57,7 @@ func openJSON(in *bufio.Reader) (rows, error) {
 	if len(j.names) == 0 {
 		var first *rowError
 		if errors.As(j.ahead[0].err, &first) {
-			return nil, fmt.Errorf("%w: no line can be read as a JSON object: the first %s", ErrHeader, first.text)
+			return nil, fmt.Errorf("%w: no line can be read as a JSON object: the first %s", ErrDamaged, first.text)
 		}
 		return nil, ErrEmpty
 	}
@@ -119,11 +120,18 @@ func (j *jsonRows) parse(line []byte) ([]string, error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
 	var object map[string]any
-	if err := d.Decode(&object); err != nil || object == nil {
+	err := d.Decode(&object)
+	if err != nil && notANumber.Match(line) {
+		return nil, errors.New("holds NaN or Infinity, which JSON has not: leave the value out")
+	}
+	if err != nil || object == nil {
 		return nil, errors.New("is not a JSON object: write one object a line")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("holds more than one JSON value: write one object a line")
+	}
+	if key, twice := repeatedKey(line); twice {
+		return nil, fmt.Errorf("holds %q twice", clip(key))
 	}
 	values := make(map[string]string)
 	if err := flatten(object, "", jsonDepth, values); err != nil {
@@ -144,6 +152,47 @@ func (j *jsonRows) parse(line []byte) ([]string, error) {
 		record[j.at[name]] = value
 	}
 	return record, nil
+}
+
+// notANumber finds what some programs write for numbers that are none, as a value.
+var notANumber = regexp.MustCompile(`[:\[,]\s*[-+]?(NaN|Infinity|Inf)\s*[,}\]]`)
+
+// repeatedKey returns a key that an object of a line, which is valid JSON, has twice.
+func repeatedKey(line []byte) (string, bool) {
+	type open struct {
+		keys  map[string]bool // nil is a list
+		value bool            // a value comes next
+	}
+	var stack []open
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return "", false
+		}
+		top := len(stack) - 1
+		if delim, ok := t.(json.Delim); ok && (delim == '}' || delim == ']') {
+			stack = stack[:top]
+			continue
+		}
+		if top >= 0 && stack[top].keys != nil {
+			if key, ok := t.(string); ok && !stack[top].value {
+				if stack[top].keys[key] {
+					return key, true
+				}
+				stack[top].keys[key], stack[top].value = true, true
+				continue
+			}
+			stack[top].value = false
+		}
+		switch t {
+		case json.Delim('{'):
+			stack = append(stack, open{keys: map[string]bool{}})
+		case json.Delim('['):
+			stack = append(stack, open{})
+		}
+	}
 }
 
 func flatten(object map[string]any, prefix string, depth int, into map[string]string) error {

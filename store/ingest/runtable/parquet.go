@@ -184,5 +184,5 @@ func damaged(err error) error {
 	if len(text) > maxHeaderText {
 		text = strings.ToValidUTF8(text[:maxHeaderText], "") + "..."
 	}
-	return fmt.Errorf("%w: the Parquet file is damaged or of an unknown kind (%s); write it again", ErrHeader, text)
+	return fmt.Errorf("%w: the Parquet file is damaged or of an unknown kind (%s); write it again", ErrDamaged, text)
 }

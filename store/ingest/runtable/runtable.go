@@ -36,6 +36,8 @@ const (
 var (
 	// ErrHeader says that the header cannot be used.
 	ErrHeader = errors.New("unusable header")
+	// ErrDamaged says that a file is not what it should be: no Parquet, no JSON lines.
+	ErrDamaged = errors.New("cannot be read")
 	// ErrEmpty says that a file holds no header.
 	ErrEmpty = errors.New("is empty: want a header and one run a line")
 	// ErrTooLarge says that a line or the table is too large.
@@ -116,7 +118,7 @@ func (t *Table) Preset() string { return t.preset }
 func (t *Table) Skipped() []Skipped { return t.skipped }
 
 // Runs implements [ingest.Source]. Errors about the whole table name the file and
-// wrap [ErrHeader], [ErrEmpty], [ErrTooLarge], [ErrOptions] or the reader's error.
+// wrap [ErrHeader], [ErrDamaged], [ErrEmpty], [ErrTooLarge], [ErrOptions] or the reader's error.
 func (t *Table) Runs(ctx context.Context) iter.Seq2[model.Run, error] {
 	return func(yield func(model.Run, error) bool) {
 		if err := t.read(ctx, yield); err != nil {
