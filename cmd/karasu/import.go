@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/schollz/progressbar/v3"
@@ -177,6 +178,11 @@ func (c importTable) read(a *app, format, file string) (*ingest.Report, []runtab
 		}
 		defer func() { _ = f.Close() }() // it was only read
 		in, name = f, file
+		if bar := a.readingBar(f, format); bar != nil {
+			defer func() { _ = bar.Finish() }() // it is only for looking at
+			r := progressbar.NewReader(f, bar)
+			in = &r
+		}
 	}
 	table := runtable.New(in, runtable.Options{
 		Name: name, Map: mapping, Defaults: defaults, Preset: c.Preset, Mapping: meaning, Format: format,
@@ -190,6 +196,20 @@ func (c importTable) read(a *app, format, file string) (*ingest.Report, []runtab
 		return nil, nil, &usageError{err}
 	}
 	return report, table.Skipped(), err
+}
+
+// minReadingBar is the size of a table from which reading it takes a second or so, in bytes.
+const minReadingBar = 4 << 20
+
+// readingBar is the progress of reading a large table on a terminal, or nil. Parquet is
+// not read from front to back.
+func (a *app) readingBar(f *os.File, format string) *progressbar.ProgressBar {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() < minReadingBar || format == runtable.FormatParquet || !isTerminal(a.stderr) {
+		return nil
+	}
+	return progressbar.NewOptions64(info.Size(), progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("reading"),
+		progressbar.OptionShowBytes(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 }
 
 // send stores the runs in batches. Each batch is stored whole or not at all; one that
