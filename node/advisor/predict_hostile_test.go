@@ -1,6 +1,7 @@
 package advisor_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/node/advisor"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/commons"
 	"github.com/karasu-project/karasu/store/wire"
@@ -201,5 +203,19 @@ func TestExtrapolationsAreCalledSo(t *testing.T) {
 		if !strings.Contains(notes, c.want) || strings.Contains(notes, "extrapolation") != (c.want != "") {
 			t.Errorf("%s: notes %q, want %q", name, notes, c.want)
 		}
+	}
+}
+
+// Runs that all were stopped are not said to be on unknown machine types.
+func TestNoRunWasCompleted(t *testing.T) {
+	f := newFixture(t)
+	runs := grepRuns("nightly", 10)
+	for i := range runs {
+		runs[i].Outcome = model.Timeout
+	}
+	f.add(t, runs)
+	_, err := f.Predict(t.Context(), &karasuv1.PredictRequest{Target: grep(nil), MachineType: "m4.xlarge", Nodes: 4})
+	if !errors.Is(err, advisor.ErrNoModel) || !strings.Contains(err.Error(), "none of your 24 runs of spark/grep was completed: all failed or were stopped") {
+		t.Errorf("error %v", err)
 	}
 }

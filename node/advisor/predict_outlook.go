@@ -77,6 +77,9 @@ func (o *outlook) nothing(solo bool) error {
 	known := fmt.Sprintf("%s/%s on %s", o.workload.Framework, o.workload.Algorithm, o.workload.Infrastructure)
 	runs := "import runs of it (karasu import csv FILE)"
 	switch {
+	case o.own.skipped.Total() > 0 && o.own.skipped.Incomplete == o.own.skipped.Total():
+		return fmt.Errorf("%w: none of your %s of %s/%s was completed: all failed or were stopped; %s", ErrNoModel,
+			count(o.own.skipped.Total(), "run"), o.workload.Framework, o.workload.Algorithm, runs)
 	case o.own.skipped.Total() > 0:
 		return fmt.Errorf("%w: none of your %s of %s/%s was completed on a machine type that the catalog knows; %s", ErrNoModel,
 			count(o.own.skipped.Total(), "run"), o.workload.Framework, o.workload.Algorithm, runs)

@@ -40,7 +40,8 @@ func (o *Option) Cost(seconds float64) (usd float64, known bool) {
 // Answer is a choice.
 type Answer struct {
 	// Choice is the index of the cheapest option that meets the deadline with the
-	// confidence; where none does, of the one that is most likely to meet it.
+	// confidence; where none does, of the one that is most likely to meet it or, where
+	// none has 1%, of the shortest median.
 	Choice int
 	// Met says that the choice meets the deadline with the confidence.
 	Met bool
@@ -91,6 +92,9 @@ func Cheapest(options []Option, seconds, confidence float64) (Answer, error) {
 			}
 			return 1
 		}
+		if meets(x) == 1 && meets(y) == 1 && x.probability < hopeless && y.probability < hopeless {
+			return cmp.Or(cmp.Compare(p.Runtime.LogMedian, q.Runtime.LogMedian), cmp.Compare(x.cost, y.cost), byName())
+		}
 		if o := cmp.Compare(meets(x), meets(y)); o != 0 || meets(x) == 1 {
 			return cmp.Or(o, cmp.Compare(y.probability, x.probability), cmp.Compare(x.cost, y.cost), byName())
 		}
@@ -102,6 +106,10 @@ func Cheapest(options []Option, seconds, confidence float64) (Answer, error) {
 	a.Choice, a.Probability, a.Met = best.index, best.probability, best.probability >= confidence
 	return a, nil
 }
+
+// hopeless is the probability below which it says nothing which of two is likelier: the
+// less certain prediction would win. The shorter median is closer.
+const hopeless = .01
 
 // Validate checks a deadline in seconds and a confidence.
 func Validate(seconds, confidence float64) error {

@@ -100,3 +100,13 @@ func TestCheapestIs(t *testing.T) {
 		}
 	})
 }
+
+// Of hopeless options the shortest is closest, not the least certain.
+func TestHopelessDeadline(t *testing.T) {
+	vague := option("vague", 2, 5000, 1)
+	vague.Runtime.Scale = 1.5
+	a, err := Cheapest([]Option{vague, option("sure", 8, 400, 1)}, 100, .95)
+	if err != nil || a.Met || a.Choice != 1 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
