@@ -21,9 +21,9 @@ import (
 // Bounds of what a server may answer.
 const (
 	// MaxApplications bounds the applications of a list, and the attempts that are kept
-	// of it: some 50 MB.
-	MaxApplications = 200_000
-	// maxList bounds the list, in bytes; one of MaxApplications has half of that. It is
+	// of it: some 25 MB.
+	MaxApplications = 100_000
+	// maxList bounds the list, in bytes; one of MaxApplications has a quarter of that. It is
 	// read entry by entry, so it need not fit into memory.
 	maxList = 256 << 20
 	// maxEntry bounds one application with its attempts, in bytes: some 700 attempts.

@@ -189,8 +189,8 @@ func TestServersThatAreNone(t *testing.T) {
 // TestEndlessLists are given up without holding them in memory.
 func TestEndlessLists(t *testing.T) {
 	for name, c := range map[string]struct{ begin, repeat, want string }{
-		"applications": {"[{}", `,{"id":"a","attempts":[]}`, "more than 200000 applications; ask for fewer"},
-		"attempts":     {"[{}", `,{"id":"a","attempts":[` + strings.Repeat(`{"completed":true},`, 99) + `{"completed":true}]}`, "more than 200000 attempts"},
+		"applications": {"[{}", `,{"id":"a","attempts":[]}`, "more than 100000 applications; ask for fewer"},
+		"attempts":     {"[{}", `,{"id":"a","attempts":[` + strings.Repeat(`{"completed":true},`, 99) + `{"completed":true}]}`, "more than 100000 attempts"},
 		"one entry":    {`[{"attempts":[{}`, ",{}", "application 1: the answer is too long"},
 		"spaces":       {"[", " ", "the answer is too long"},
 	} {
