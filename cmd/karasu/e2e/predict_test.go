@@ -127,7 +127,14 @@ func reader(t *testing.T, name string, models int, dial ...*organisation) *organ
 	}
 	o := newOrganisation(t, name, "bootstrap = ["+strings.Join(addresses, ", ")+"]\nsubscribe = [\"*/*/*\"]\n")
 	o.start()
-	o.eventually(fmt.Sprintf("%s has %d models", name, models), func() bool { return o.status().ReceivedRecords >= models })
+	o.eventually(fmt.Sprintf("%s has %d models", name, models), func() bool {
+		if o.status().ReceivedRecords < models {
+			return false
+		}
+		// A summary may arrive before the runtime model of the same organisation.
+		_, errs, _ := o.run("predict", "--infrastructure", "aws-emr", "--framework", "spark", "--algorithm", predictAlgorithm, "--machine-type", "m4.2xlarge", "--nodes", "4")
+		return !strings.Contains(errs, "no peer shares a runtime model")
+	})
 	return o
 }
 
