@@ -21,17 +21,19 @@ const (
 // quantity is what a panel shows of a prediction.
 type quantity struct {
 	name, unit string
-	print      func(float64) string
+	// title is over a chart whose labels carry the unit.
+	title string
+	print func(float64) string
 	// values are the median and the ends of the 80% interval; false where unknown.
 	values func(p *karasuv1.RuntimePrediction) (median, low, high float64, known bool)
 }
 
 // quantities of a sweep, a panel each.
 var quantities = []quantity{
-	{"runtime", "seconds", seconds, func(p *karasuv1.RuntimePrediction) (float64, float64, float64, bool) {
+	{"runtime", "seconds", "runtime", seconds, func(p *karasuv1.RuntimePrediction) (float64, float64, float64, bool) {
 		return p.GetRuntimeSeconds(), p.GetRuntimeLowSeconds(), p.GetRuntimeHighSeconds(), true
 	}},
-	{"cost", "USD a run", dollars, func(p *karasuv1.RuntimePrediction) (float64, float64, float64, bool) {
+	{"cost", "USD a run", "cost of a run", dollars, func(p *karasuv1.RuntimePrediction) (float64, float64, float64, bool) {
 		return p.GetCostUsd(), p.GetCostLowUsd(), p.GetCostHighUsd(), p.CostUsd != nil
 	}},
 }
@@ -119,7 +121,7 @@ func frame(q quantity, v axis, grid [][]rune, nodes []uint32, step int) string {
 		width = max(width, utf8.RuneCountInString(l))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, with 80%% intervals\n", q.name, q.unit)
+	fmt.Fprintf(&b, "%s, with 80%% intervals\n", q.title)
 	for r, line := range grid {
 		fmt.Fprintf(&b, " %s%s ┤%s\n", strings.Repeat(" ", width-utf8.RuneCountInString(labels[r])), labels[r], strings.TrimRight(string(line), " "))
 	}

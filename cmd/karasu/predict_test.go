@@ -32,12 +32,12 @@ func TestSweepCharts(t *testing.T) {
 	s := sweepOf([]uint32{2, 4, 8, 16}, "slow", "quick", "priceless")
 	s.Answer = &karasuv1.DeadlineAnswer{DeadlineSeconds: 130, Choice: s.Predictions[2]}
 	out := sweepCharts(s)
-	for _, want := range []string{"runtime, seconds", "cost, USD a run", "a slow  b quick  c priceless", "2   4   8   16 nodes", "╌", "12m30s"} {
+	for _, want := range []string{"runtime, with", "cost of a run, with", "a slow  b quick  c priceless", "2   4   8   16 nodes", "╌", "12m30s"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	runtime, cost, _ := strings.Cut(out, "cost,")
+	runtime, cost, _ := strings.Cut(out, "cost of")
 	if n := strings.Count(runtime, "c"); n < 4 || strings.Count(cost, "c priceless") != 1 {
 		t.Errorf("%d marks of c\n%s", n, out)
 	}

@@ -30,7 +30,7 @@ func TestReasonsOfARecommendation(t *testing.T) {
 		return b.String()
 	}
 	for _, want := range []string{
-		"first          4xm4.large: 10m0s, $0.40 (80%: $0.20 to $0.80)\n",
+		"first          4xm4.large: 10m0s, $0.400 (80%: $0.200 to $0.800)\n",
 		"runner-up      4xr4.large: runtime x 1.10, cost x 1.25, 80% likely within limits\n",
 		"now            4xm4.2xlarge: runtime x 0.50, cost x 4.00, 30% likely within limits; the first saves about $1.20 a run (75%)\n",
 		"alone          4xr4.large: runtime x 1.10",
@@ -41,7 +41,7 @@ func TestReasonsOfARecommendation(t *testing.T) {
 		}
 	}
 	r.WithoutOthers, r.Current.CostUsd = first, v(.30)
-	for _, want := range []string{"alone          the same", "that is $0.10 less a run than the first"} {
+	for _, want := range []string{"alone          the same", "that is $0.100 less a run than the first"} {
 		if got := print(); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -30,25 +30,23 @@ func seconds(s float64) string {
 	return time.Duration(math.Round(s) * 1e9).String()
 }
 
-// dollars prints an amount with at least two digits that mean something, down to a
-// millionth.
+// dollars prints an amount in cents from a dollar on, in tenths of a cent from a cent on,
+// and below with two digits that mean something, down to a millionth.
 func dollars(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 1000:
 		return "$" + humanize.CommafWithDigits(math.Round(v), 0)
-	case a >= 0.1:
+	case a >= 0.9995:
 		return fmt.Sprintf("$%.2f", v)
+	case a >= 0.00995:
+		return fmt.Sprintf("$%.3f", v)
 	case a == 0:
 		return "$0"
 	case a < 1e-6:
 		return "<$0.000001"
 	}
 	digits := 1 - int(math.Floor(math.Log10(math.Abs(v)))) // two that are not zero
-	text := strconv.FormatFloat(v, 'f', digits, 64)
-	for len(text) > len("0.00") && strings.HasSuffix(text, "0") {
-		text = text[:len(text)-1]
-	}
-	return "$" + text
+	return "$" + strconv.FormatFloat(v, 'f', digits, 64)
 }
 
 // energy prints watt-hours.
