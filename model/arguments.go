@@ -49,7 +49,7 @@ func ParseArgument(name, value string) (Argument, error) {
 	a := Argument{Name: name, Text: value}
 	a = a.normalize()
 	if a.Text == "" {
-		return Argument{}, invalid("argument "+clip(a.Name), "has no value")
+		return Argument{}, invalid("argument "+Clip(a.Name), "has no value")
 	}
 	// Infinity, NaN and hexadecimal numbers are texts.
 	if strings.Trim(a.Text, "+-.0123456789eE") == "" && strings.ContainsAny(a.Text, "0123456789") {
@@ -67,7 +67,7 @@ func ParseArguments(pairs []string) (Arguments, error) {
 	for _, p := range pairs {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok {
-			return nil, invalid("argument", "must look like line_length=100: %q", clip(p))
+			return nil, invalid("argument", "must look like line_length=100: %q", Clip(p))
 		}
 		a, err := ParseArgument(name, value)
 		if err != nil {
@@ -95,21 +95,21 @@ func (a Argument) normalize() Argument {
 // Validate checks a normalised argument.
 func (a Argument) Validate() error {
 	if a.Name == "" || len(a.Name) > MaxArgumentText {
-		return invalid("argument name", "must have 1 to %d bytes: %q", MaxArgumentText, clip(a.Name))
+		return invalid("argument name", "must have 1 to %d bytes: %q", MaxArgumentText, Clip(a.Name))
 	}
 	for _, c := range []byte(a.Name) {
 		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-') {
-			return invalid("argument name", "may hold only a-z, 0-9, '.', '_' and '-': %q", clip(a.Name))
+			return invalid("argument name", "may hold only a-z, 0-9, '.', '_' and '-': %q", Clip(a.Name))
 		}
 	}
-	field := "argument " + clip(a.Name)
+	field := "argument " + Clip(a.Name)
 	switch {
 	case len(a.Text) > MaxArgumentText:
-		return invalid(field, "is longer than %d bytes: %q", MaxArgumentText, clip(a.Text))
+		return invalid(field, "is longer than %d bytes: %q", MaxArgumentText, Clip(a.Text))
 	case !utf8.ValidString(a.Text):
-		return invalid(field, "is not valid UTF-8: %q", clip(a.Text))
+		return invalid(field, "is not valid UTF-8: %q", Clip(a.Text))
 	case strings.ContainsFunc(a.Text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return invalid(field, "holds a control character: %q", clip(a.Text))
+		return invalid(field, "holds a control character: %q", Clip(a.Text))
 	case !(math.Abs(a.Number) <= MaxArgumentNumber):
 		return invalid(field, "must be a number within ±%g: %g", MaxArgumentNumber, a.Number)
 	}
@@ -143,7 +143,7 @@ func (as Arguments) Validate() error {
 			return err
 		}
 		if i > 0 && as[i-1].Name == a.Name {
-			return invalid("argument "+clip(a.Name), "is given twice: %q and %q", clip(as[i-1].Value()), clip(a.Value()))
+			return invalid("argument "+Clip(a.Name), "is given twice: %q and %q", Clip(as[i-1].Value()), Clip(a.Value()))
 		}
 		if i > 0 && as[i-1].Name > a.Name {
 			return invalid("arguments", "are not sorted by name")

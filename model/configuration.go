@@ -25,7 +25,7 @@ func ParseConfiguration(s string) (Configuration, error) {
 	n, machine, ok := strings.Cut(s, "x")
 	nodes, err := strconv.Atoi(strings.TrimSpace(n))
 	if !ok || err != nil {
-		return Configuration{}, invalid("configuration", "must look like 8xm4.xlarge: %q", clip(s))
+		return Configuration{}, invalid("configuration", "must look like 8xm4.xlarge: %q", Clip(s))
 	}
 	c := Configuration{MachineType: strings.TrimSpace(machine), ScaleOut: nodes}
 	return c, c.Validate()
@@ -47,11 +47,11 @@ func validateMachineType(s string) error {
 		return invalid("machine type", "is missing")
 	}
 	if len(s) > MaxSlug*2 {
-		return invalid("machine type", "is longer than %d bytes: %q", MaxSlug*2, clip(s))
+		return invalid("machine type", "is longer than %d bytes: %q", MaxSlug*2, Clip(s))
 	}
 	for _, r := range s {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_+", r)) {
-			return invalid("machine type", "may hold only letters, digits and . - _ +: %q", clip(s))
+			return invalid("machine type", "may hold only letters, digits and . - _ +: %q", Clip(s))
 		}
 	}
 	return nil

@@ -260,7 +260,7 @@ func (e Execution) validateLists() error {
 	}
 	for k, v := range e.Properties {
 		if len(k) > MaxName || len(v) > MaxProperty {
-			return invalid("property", "%q is longer than %d bytes", clip(k), MaxProperty)
+			return invalid("property", "%q is longer than %d bytes", Clip(k), MaxProperty)
 		}
 	}
 	if len(e.Quality.Notes) > MaxNotes {
@@ -272,7 +272,7 @@ func (e Execution) validateLists() error {
 	runtime := e.RuntimeSeconds()
 	for _, x := range e.Executors {
 		if err := x.validate(runtime); err != nil {
-			return fmt.Errorf("executor %q: %w", clip(x.ID), err)
+			return fmt.Errorf("executor %q: %w", Clip(x.ID), err)
 		}
 	}
 	return nil

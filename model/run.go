@@ -39,7 +39,7 @@ func ParseOutcome(s string) (Outcome, error) {
 			return o, nil
 		}
 	}
-	return 0, invalid("outcome", "must be ok, failed or timeout: %q", clip(s))
+	return 0, invalid("outcome", "must be ok, failed or timeout: %q", Clip(s))
 }
 
 // Bounds of a run's wall time: a job that a cluster is chosen for takes at least a

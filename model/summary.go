@@ -133,7 +133,7 @@ func (s *Summary) InputBytes() float64 {
 // ValidatePseudonym checks for 32 lower-case hex digits.
 func ValidatePseudonym(s string) error {
 	if len(s) != 32 {
-		return invalid("pseudonym", "must be 32 hex digits: %q", clip(s))
+		return invalid("pseudonym", "must be 32 hex digits: %q", Clip(s))
 	}
 	for _, c := range []byte(s) {
 		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f') {

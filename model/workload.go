@@ -52,7 +52,7 @@ func ParseTopic(s string) (Topic, error) {
 	rest, ok := strings.CutPrefix(s, TopicPrefix)
 	parts := strings.Split(rest, "/")
 	if !ok || len(parts) != 3 {
-		return Topic{}, invalid("topic", "is not %s<infrastructure>/<framework>/<algorithm>: %q", TopicPrefix, clip(s))
+		return Topic{}, invalid("topic", "is not %s<infrastructure>/<framework>/<algorithm>: %q", TopicPrefix, Clip(s))
 	}
 	t := Topic{parts[0], parts[1], parts[2]}
 	return t, t.Validate()
@@ -130,11 +130,11 @@ func validateSlug(field, s string) error {
 		return invalid(field, "is missing")
 	}
 	if len(s) > MaxSlug {
-		return invalid(field, "is longer than %d bytes: %q", MaxSlug, clip(s))
+		return invalid(field, "is longer than %d bytes: %q", MaxSlug, Clip(s))
 	}
 	for _, c := range []byte(s) {
 		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '-') {
-			return invalid(field, "may hold only a-z, 0-9, '.' and '-': %q", clip(s))
+			return invalid(field, "may hold only a-z, 0-9, '.' and '-': %q", Clip(s))
 		}
 	}
 	return nil
@@ -143,17 +143,17 @@ func validateSlug(field, s string) error {
 func validateName(field, s string) error {
 	switch {
 	case len(s) > MaxName:
-		return invalid(field, "is longer than %d bytes: %q", MaxName, clip(s))
+		return invalid(field, "is longer than %d bytes: %q", MaxName, Clip(s))
 	case !utf8.ValidString(s):
-		return invalid(field, "is not valid UTF-8: %q", clip(s))
+		return invalid(field, "is not valid UTF-8: %q", Clip(s))
 	case strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return invalid(field, "holds a control character: %q", clip(s))
+		return invalid(field, "holds a control character: %q", Clip(s))
 	}
 	return nil
 }
 
-// clip shortens a string for an error message.
-func clip(s string) string {
+// Clip shortens a string for an error message: to 60 bytes, between characters.
+func Clip(s string) string {
 	const limit = 60
 	if len(s) <= limit {
 		return s

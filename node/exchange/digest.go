@@ -103,7 +103,7 @@ func readHello(f *framer) (hello, error) {
 		for _, t := range m.GetTopics() {
 			topic, err := model.ParseTopic(t.GetTopic())
 			if err != nil || len(t.GetFingerprint()) != sha256.Size {
-				return fmt.Errorf("%w: topic %q", ErrProtocol, clip(t.GetTopic()))
+				return fmt.Errorf("%w: topic %q", ErrProtocol, model.Clip(t.GetTopic()))
 			}
 			if _, twice := h.topics[topic]; twice {
 				return fmt.Errorf("%w: topic %q twice", ErrProtocol, topic)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/karasu-project/karasu/model"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/commons"
 )
@@ -180,7 +181,7 @@ func (f *framer) turn(handle func(*karasuv1.SyncFrame) error) (more bool, err er
 		case *karasuv1.SyncFrame_End:
 			return v.End.GetMore(), nil
 		case *karasuv1.SyncFrame_Refusal:
-			return false, fmt.Errorf("%w: %s", ErrRefused, clip(v.Refusal.GetReason()))
+			return false, fmt.Errorf("%w: %s", ErrRefused, model.Clip(v.Refusal.GetReason()))
 		}
 		if err := handle(frame); err != nil {
 			return false, err

@@ -25,7 +25,7 @@ type Pattern struct{ Infrastructure, Framework, Algorithm string }
 func ParsePattern(s string) (Pattern, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) != 3 {
-		return Pattern{}, fmt.Errorf("%w %q: want <infrastructure>/<framework>/<algorithm>, each a name or *", ErrPattern, clip(s))
+		return Pattern{}, fmt.Errorf("%w %q: want <infrastructure>/<framework>/<algorithm>, each a name or *", ErrPattern, model.Clip(s))
 	}
 	p := Pattern{parts[0], parts[1], parts[2]}
 	// A wildcard stands for a slug, so the rest is valid if it is with one in place.
@@ -36,7 +36,7 @@ func ParsePattern(s string) (Pattern, error) {
 		}
 	}
 	if err := t.Validate(); err != nil {
-		return Pattern{}, fmt.Errorf("%w %q: %w", ErrPattern, clip(s), err)
+		return Pattern{}, fmt.Errorf("%w %q: %w", ErrPattern, model.Clip(s), err)
 	}
 	return p, nil
 }
@@ -77,13 +77,4 @@ func matchSegment(pattern, s string) bool { return pattern == Wildcard || patter
 // matchAny says whether one of the patterns selects a topic.
 func matchAny(patterns []Pattern, t model.Topic) bool {
 	return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Match(t) })
-}
-
-// clip shortens a foreign string for a message.
-func clip(s string) string {
-	const limit = 60
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "..."
 }

@@ -162,12 +162,12 @@ func (c *Catalog) Lookup(infrastructure, name string) (MachineType, error) {
 	if near := c.Suggest(infrastructure, name); len(near) > 0 {
 		hint = "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return MachineType{}, fmt.Errorf("%w %q for %s%s", ErrUnknownMachineType, clip(name), infrastructure, hint)
+	return MachineType{}, fmt.Errorf("%w %q for %s%s", ErrUnknownMachineType, model.Clip(name), infrastructure, hint)
 }
 
 func (c *Catalog) unknownInfrastructure(infrastructure string) error {
 	return fmt.Errorf("%w %q (known: %s; a catalog file of your own can add it)",
-		ErrUnknownInfrastructure, clip(infrastructure), strings.Join(c.clouds, ", "))
+		ErrUnknownInfrastructure, model.Clip(infrastructure), strings.Join(c.clouds, ", "))
 }
 
 // MachineTypes lists the machine types of an infrastructure, those that a more

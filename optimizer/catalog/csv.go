@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/karasu-project/karasu/model"
 )
 
 // Columns of a CSV file and keys of a TOML file.
@@ -52,7 +54,7 @@ func parseCSV(name string, in io.Reader) ([]row, error) {
 	for i, h := range header {
 		columns[i] = strings.ToLower(strings.TrimSpace(h))
 		if !slices.Contains(fields(), columns[i]) {
-			return nil, fmt.Errorf("%s:%d: unknown column %q (known: %s)", name, line, clip(h), strings.Join(fields(), ", "))
+			return nil, fmt.Errorf("%s:%d: unknown column %q (known: %s)", name, line, model.Clip(h), strings.Join(fields(), ", "))
 		}
 		if slices.Contains(columns[:i], columns[i]) {
 			return nil, fmt.Errorf("%s:%d: column %s appears twice", name, line, columns[i])
@@ -105,13 +107,13 @@ func parseRecord(name string, line int, columns, record []string) (row, error) {
 		case field == fieldPriceDate:
 			d, err := time.Parse(dateForm, v)
 			if err != nil {
-				return r, r.fieldError(field, "is not a date like 2026-07-20: %q", clip(v))
+				return r, r.fieldError(field, "is not a date like 2026-07-20: %q", model.Clip(v))
 			}
 			r.priceDate = &d
 		default:
 			n, err := strconv.ParseFloat(v, 64)
 			if err != nil && !errors.Is(err, strconv.ErrRange) {
-				return r, r.fieldError(field, "is not a number: %q", clip(v))
+				return r, r.fieldError(field, "is not a number: %q", model.Clip(v))
 			}
 			*numbers[field] = &n
 		}

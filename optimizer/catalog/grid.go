@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/karasu-project/karasu/model"
 )
 
 // ErrUnknownRegion means that no grid intensity is known under a region's name.
@@ -75,7 +77,7 @@ func LookupRegion(infrastructure, name string) (Region, error) {
 	}
 	regions := Regions(among)
 	if name == "" {
-		return Region{}, fmt.Errorf("%w of %q; name one whose grid is alike, such as eu-west-1 (Ireland) or us-east-1 (Virginia)", ErrUnknownRegion, clip(infrastructure))
+		return Region{}, fmt.Errorf("%w of %q; name one whose grid is alike, such as eu-west-1 (Ireland) or us-east-1 (Virginia)", ErrUnknownRegion, model.Clip(infrastructure))
 	}
 	slug := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), " ", ""))
 	names := make([]string, len(regions))
@@ -89,7 +91,7 @@ func LookupRegion(infrastructure, name string) (Region, error) {
 	if near := nearest(slug, names); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "? (" + hint + ")"
 	}
-	return Region{}, fmt.Errorf("%w %q for %s; %s", ErrUnknownRegion, clip(name), clip(infrastructure), hint)
+	return Region{}, fmt.Errorf("%w %q for %s; %s", ErrUnknownRegion, model.Clip(name), model.Clip(infrastructure), hint)
 }
 
 // cloudOf returns the slug of the cloud that an infrastructure belongs to.

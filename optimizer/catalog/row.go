@@ -96,12 +96,3 @@ func (r row) over(base MachineType, known bool) (MachineType, error) {
 	}
 	return m, nil
 }
-
-// clip shortens a string for an error message.
-func clip(s string) string {
-	const limit = 60
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "..."
-}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/karasu-project/karasu/model"
 )
 
 // maxSuggestions bounds how many names an error message offers.
@@ -23,7 +25,7 @@ func (c *Catalog) Suggest(infrastructure, name string) []string {
 
 // nearest returns the names that are nearest to a mistyped one, as Suggest does.
 func nearest(name string, names []string) []string {
-	name = strings.ToLower(strings.TrimSpace(clip(name)))
+	name = strings.ToLower(strings.TrimSpace(model.Clip(name)))
 	limit := max(1, len(name)/3)
 	type near struct {
 		name     string

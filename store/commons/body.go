@@ -117,7 +117,7 @@ func DecodeModel(r *Record) (Model, error) {
 		return Model{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if m.GetFamily() != gp.Family {
-		return Model{}, fmt.Errorf("%w: %q, known is %q", ErrFamily, clip(m.GetFamily()), gp.Family)
+		return Model{}, fmt.Errorf("%w: %q, known is %q", ErrFamily, model.Clip(m.GetFamily()), gp.Family)
 	}
 	w := &gp.Weights{
 		Dimensions: int(m.GetDimensions()), Inputs: m.GetInputs(), Targets: m.GetTargets(),
@@ -164,7 +164,7 @@ func ValidateBody(r *Record) error {
 
 func matchKey(r *Record, want string) error {
 	if r.Key != want {
-		return fmt.Errorf("%w: key is %q, but the body belongs to %q", ErrMalformed, clip(r.Key), want)
+		return fmt.Errorf("%w: key is %q, but the body belongs to %q", ErrMalformed, model.Clip(r.Key), want)
 	}
 	return nil
 }

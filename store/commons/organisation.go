@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/karasu-project/karasu/model"
 )
 
 // ValidateOrganisation checks a display name, which may be empty. It allows what can
@@ -14,7 +16,7 @@ import (
 // as two names must not look alike and differ.
 func ValidateOrganisation(s string) error {
 	if len(s) > MaxOrganisation {
-		return fmt.Errorf("organisation is of %d bytes, at most %d: %q", len(s), MaxOrganisation, clip(s))
+		return fmt.Errorf("organisation is of %d bytes, at most %d: %q", len(s), MaxOrganisation, model.Clip(s))
 	}
 	if !utf8.ValidString(s) {
 		return fmt.Errorf("organisation is not valid UTF-8: %q", s)

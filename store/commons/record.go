@@ -143,7 +143,7 @@ func reopen(envelope []byte) (*Record, error) {
 
 func assemble(env *record.Envelope, envelope []byte) (*Record, error) {
 	if !bytes.Equal(env.PayloadType, []byte(PayloadType)) {
-		return nil, fmt.Errorf("%w: payload type %q, want %q", ErrMalformed, clip(string(env.PayloadType)), PayloadType)
+		return nil, fmt.Errorf("%w: payload type %q, want %q", ErrMalformed, model.Clip(string(env.PayloadType)), PayloadType)
 	}
 	author, err := peer.IDFromPublicKey(env.PublicKey)
 	if err != nil {
@@ -201,7 +201,7 @@ func check(w *karasuv1.Record) (model.Topic, error) {
 	case w.GetKind() == karasuv1.RecordKind_RECORD_KIND_UNSPECIFIED:
 		err = errors.New("kind is missing")
 	case !validKey(w.GetKey()):
-		err = fmt.Errorf("key must be 1 to %d of a-z, 0-9, '.', '-' and '/': %q", MaxKey, clip(w.GetKey()))
+		err = fmt.Errorf("key must be 1 to %d of a-z, 0-9, '.', '-' and '/': %q", MaxKey, model.Clip(w.GetKey()))
 	case w.GetRevision() < 1:
 		err = errors.New("revision must be at least 1")
 	case created < 1 || created > maxUnix || notAfter > maxUnix:
@@ -255,12 +255,3 @@ func (*rawPayload) Domain() string                   { return Domain }
 func (*rawPayload) Codec() []byte                    { return []byte(PayloadType) }
 func (p *rawPayload) MarshalRecord() ([]byte, error) { return p.b, nil }
 func (p *rawPayload) UnmarshalRecord(b []byte) error { p.b = b; return nil }
-
-// clip shortens a foreign string for an error message.
-func clip(s string) string {
-	const limit = 60
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "..."
-}

@@ -150,7 +150,7 @@ func weightsOf(m *karasuv1.RuntimeModel) (*predict.Weights, error) {
 	}
 	switch {
 	case m.GetFamily() == "" || len(RuntimeKey(m.GetFamily())) > MaxKey || !validKey(m.GetFamily()):
-		return malformed("family must be 1 to %d of a-z, 0-9, '.', '-' and '/': %q", MaxKey-len(RuntimeKey("")), clip(m.GetFamily()))
+		return malformed("family must be 1 to %d of a-z, 0-9, '.', '-' and '/': %q", MaxKey-len(RuntimeKey("")), model.Clip(m.GetFamily()))
 	case m.GetContextsLog2() > maxContextsLog2 || m.GetRunsLog2() > maxRunsLog2 || m.GetRunsLog2() < m.GetContextsLog2():
 		return malformed("of 2^%d contexts and 2^%d runs; at most 2^%d and 2^%d, and a run a context",
 			m.GetContextsLog2(), m.GetRunsLog2(), maxContextsLog2, maxRunsLog2)
@@ -189,7 +189,7 @@ func weightsOf(m *karasuv1.RuntimeModel) (*predict.Weights, error) {
 }
 
 func unknownFamily(name string) error {
-	return fmt.Errorf("%w: %q, known are %q and %q", ErrFamily, clip(name), runtimeFamilies[0].name, runtimeFamilies[1].name)
+	return fmt.Errorf("%w: %q, known are %q and %q", ErrFamily, model.Clip(name), runtimeFamilies[0].name, runtimeFamilies[1].name)
 }
 
 // validateRuntime checks a record of the kind; one of an unknown family by its key.

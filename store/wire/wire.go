@@ -106,21 +106,12 @@ func ToArguments(ms []*karasuv1.Argument) (model.Arguments, error) {
 	for _, m := range ms {
 		a := model.Argument{Name: m.GetName(), Number: m.GetNumber(), Text: m.GetText()}
 		if _, number := m.GetValue().(*karasuv1.Argument_Number); !number && strings.TrimSpace(a.Text) == "" {
-			return nil, &model.FieldError{Field: "argument " + clip(a.Name), Problem: "has no value"}
+			return nil, &model.FieldError{Field: "argument " + model.Clip(a.Name), Problem: "has no value"}
 		}
 		as = append(as, a)
 	}
 	as = as.Normalize()
 	return as, as.Validate()
-}
-
-// clip shortens a name for an error message.
-func clip(s string) string {
-	const limit = 60
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "..."
 }
 
 // FromConfiguration returns the message of a configuration.

@@ -57,7 +57,7 @@ func ParseMachines(name string, r io.Reader) (Machines, error) {
 func parseMachine(text string) (Machine, error) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 {
-		return Machine{}, fmt.Errorf("must be a pattern on host names and a machine type, such as ^ip-10-1- m5.xlarge: %q", clip(text))
+		return Machine{}, fmt.Errorf("must be a pattern on host names and a machine type, such as ^ip-10-1- m5.xlarge: %q", model.Clip(text))
 	}
 	re, err := compile("host pattern", fields[0])
 	if err != nil {

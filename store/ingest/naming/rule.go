@@ -145,7 +145,7 @@ func (r Rule) compile() (rule, error) {
 		return rule{}, &RuleError{0, "", "matches everything; give name, user, queue, main_class or query_signature (name = '.' is any name)"}
 	}
 	if r.Source != "" && slug(r.Source) != r.Source {
-		return rule{}, &RuleError{0, "source", fmt.Sprintf("must be a framework such as spark: %q", clip(r.Source))}
+		return rule{}, &RuleError{0, "source", fmt.Sprintf("must be a framework such as spark: %q", model.Clip(r.Source))}
 	}
 	for _, t := range []struct {
 		name, text     string
@@ -168,7 +168,7 @@ func (r Rule) compile() (rule, error) {
 		}
 		if fixed, ok := t.to.fixed(); ok && t.slug && fixed != "" {
 			if slug(fixed) != fixed || len(fixed) > model.MaxSlug {
-				return rule{}, &RuleError{0, t.name, fmt.Sprintf("may hold only a-z, 0-9, '.' and '-', and at most %d of them: %q", model.MaxSlug, clip(fixed))}
+				return rule{}, &RuleError{0, t.name, fmt.Sprintf("may hold only a-z, 0-9, '.' and '-', and at most %d of them: %q", model.MaxSlug, model.Clip(fixed))}
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func compile(field, text string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, &RuleError{0, field, fmt.Sprintf("is no regular expression (%s): %q", regexpProblem(err), clip(text))}
+		return nil, &RuleError{0, field, fmt.Sprintf("is no regular expression (%s): %q", regexpProblem(err), model.Clip(text))}
 	}
 	return re, nil
 }
@@ -229,13 +229,4 @@ func problem(err error) string {
 		return f.Problem
 	}
 	return err.Error()
-}
-
-// clip shortens a text for an error message.
-func clip(s string) string {
-	const limit = 60
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "..."
 }

@@ -38,14 +38,14 @@ func parseTemplate(field, text string, groups int, names map[string]int) (templa
 		}
 		inner, next, closed := strings.Cut(strings.TrimPrefix(after, "{"), "}")
 		if !strings.HasPrefix(after, "{") || !closed {
-			return nil, &RuleError{0, field, fmt.Sprintf("holds a $ that begins no group: write ${1}, ${name}, or $$ for a dollar sign: %q", clip(text))}
+			return nil, &RuleError{0, field, fmt.Sprintf("holds a $ that begins no group: write ${1}, ${name}, or $$ for a dollar sign: %q", model.Clip(text))}
 		}
 		group := names[inner]
 		if n, err := strconv.Atoi(inner); err == nil && n >= 1 && n <= groups {
 			group = n
 		}
 		if group == 0 {
-			return nil, &RuleError{0, field, fmt.Sprintf("names the group ${%s}, which no pattern of the rule captures (%s)", clip(inner), known(groups))}
+			return nil, &RuleError{0, field, fmt.Sprintf("names the group ${%s}, which no pattern of the rule captures (%s)", model.Clip(inner), known(groups))}
 		}
 		t, rest = append(t, piece{group: group}), next
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/karasu-project/karasu/model"
 )
 
 // condition compares a column of the file with a value: as numbers where both are
@@ -26,14 +28,14 @@ func parseCondition(s string) (condition, error) {
 		}
 	}
 	if operator == "" {
-		return condition{}, fmt.Errorf("condition %q must look like completed = False or runtime_s >= 7200", clip(s))
+		return condition{}, fmt.Errorf("condition %q must look like completed = False or runtime_s >= 7200", model.Clip(s))
 	}
 	c := condition{lower(s[:at]), operator, strings.TrimSpace(s[at+len(operator):])}
 	if c.column == "" {
-		return condition{}, fmt.Errorf("condition %q names no column", clip(s))
+		return condition{}, fmt.Errorf("condition %q names no column", model.Clip(s))
 	}
 	if _, number := finite(c.value); !number && operator != "=" && operator != "!=" {
-		return condition{}, fmt.Errorf("condition %q compares with %q, which is not a number", clip(s), clip(c.value))
+		return condition{}, fmt.Errorf("condition %q compares with %q, which is not a number", model.Clip(s), model.Clip(c.value))
 	}
 	return c, nil
 }
@@ -86,7 +88,7 @@ func checkUnit(column, unit string) error {
 		ok, want = unit == "%", "is in %, or a share"
 	}
 	if !ok {
-		return fmt.Errorf("column %s %s, not %q", clip(column), want, clip(unit))
+		return fmt.Errorf("column %s %s, not %q", model.Clip(column), want, model.Clip(unit))
 	}
 	return nil
 }
@@ -109,7 +111,7 @@ func inUnit(value, unit string) (string, error) {
 	}
 	v, number := finite(value)
 	if !number {
-		return "", fmt.Errorf("%w: %q", errNumber, clip(value))
+		return "", fmt.Errorf("%w: %q", errNumber, model.Clip(value))
 	}
 	if factor, isTime := timeUnits[unit]; isTime {
 		return strconv.FormatFloat(v*factor, 'g', -1, 64), nil

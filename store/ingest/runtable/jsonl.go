@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/karasu-project/karasu/model"
 )
 
 // Bounds of JSON lines.
@@ -131,7 +133,7 @@ func (j *jsonRows) parse(line []byte) ([]string, error) {
 		return nil, errors.New("holds more than one JSON value: write one object a line")
 	}
 	if key, twice := repeatedKey(line); twice {
-		return nil, fmt.Errorf("holds %q twice", clip(key))
+		return nil, fmt.Errorf("holds %q twice", model.Clip(key))
 	}
 	values := make(map[string]string)
 	if err := flatten(object, "", jsonDepth, values); err != nil {
@@ -222,7 +224,7 @@ func flatten(object map[string]any, prefix string, depth int, into map[string]st
 			continue
 		}
 		if was, twice := into[name]; twice && was != text {
-			return fmt.Errorf("holds %q twice", clip(strings.TrimSpace(name)))
+			return fmt.Errorf("holds %q twice", model.Clip(strings.TrimSpace(name)))
 		}
 		into[name] = text
 	}

@@ -76,7 +76,7 @@ func (f *From) UnmarshalTOML(v any) error {
 			case ok && key == "unit":
 				f.Unit = s
 			default:
-				return fmt.Errorf("a column takes from and unit, both texts, not %q", clip(key))
+				return fmt.Errorf("a column takes from and unit, both texts, not %q", model.Clip(key))
 			}
 		}
 		return nil
@@ -119,7 +119,7 @@ func ReadMapping(r io.Reader, name string) (*Mapping, error) {
 		if len(key) > 1 && key[0] == "columns" {
 			continue // what From took itself
 		}
-		return nil, fmt.Errorf("%s: %w: there is no key %q", name, ErrMapping, clip(key.String()))
+		return nil, fmt.Errorf("%s: %w: there is no key %q", name, ErrMapping, model.Clip(key.String()))
 	}
 	if err := m.prepare(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrMapping, err)
@@ -139,7 +139,7 @@ func (m *Mapping) prepare() error {
 	for ours, from := range m.Columns {
 		from.Column = lower(from.Column)
 		if from.Column == "" {
-			return fmt.Errorf("column %q is of no column of the file", clip(ours))
+			return fmt.Errorf("column %q is of no column of the file", model.Clip(ours))
 		}
 		if err := checkUnit(lower(ours), from.Unit); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (m *Mapping) prepare() error {
 	}
 	for _, name := range append(slices.Sorted(maps.Keys(columns)), slices.Sorted(maps.Keys(constants))...) {
 		if !documented(name) {
-			return fmt.Errorf("there is no column %q; the columns are %s", clip(name), columnList())
+			return fmt.Errorf("there is no column %q; the columns are %s", model.Clip(name), columnList())
 		}
 	}
 	arguments := make(map[string]string, len(m.Arguments))

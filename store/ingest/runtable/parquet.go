@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/karasu-project/karasu/model"
 )
 
 // MaxParquet bounds a Parquet file that does not come from a disk, such as one on
@@ -141,7 +143,7 @@ func (p *parquetRows) read() error {
 	for _, c := range p.columns {
 		var err error
 		if p.record[c.column], err = c.next(); err != nil {
-			return damaged(fmt.Errorf("column %s, row %d: %w", clip(p.names[c.column]), p.row+1, err))
+			return damaged(fmt.Errorf("column %s, row %d: %w", model.Clip(p.names[c.column]), p.row+1, err))
 		}
 	}
 	p.row++
@@ -161,7 +163,7 @@ func (p *parquetRows) openGroup(g parquet.RowGroup) error {
 		}
 		c, err := openPages(p.source, p.file, p.group, i, p.leaves[i], p.left)
 		if err != nil {
-			return damaged(fmt.Errorf("column %s: %w", clip(p.names[i]), err))
+			return damaged(fmt.Errorf("column %s: %w", model.Clip(p.names[i]), err))
 		}
 		p.columns = append(p.columns, c)
 	}

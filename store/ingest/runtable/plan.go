@@ -137,13 +137,13 @@ func choose(names []string, opts Options, presets []*Mapping) (*Mapping, error) 
 			for _, p := range presets {
 				known = append(known, p.Name)
 			}
-			return nil, fmt.Errorf("%w: there is no preset %q; the presets are %s", ErrOptions, clip(opts.Preset), strings.Join(known, ", "))
+			return nil, fmt.Errorf("%w: there is no preset %q; the presets are %s", ErrOptions, model.Clip(opts.Preset), strings.Join(known, ", "))
 		}
 		m = presets[i]
 	}
 	for _, n := range m.needs() {
 		if !slices.Contains(names, n) {
-			return nil, fmt.Errorf("%w: mapping %s needs the column %s; the header is %s", ErrHeader, m.Name, clip(n), headerText(names))
+			return nil, fmt.Errorf("%w: mapping %s needs the column %s; the header is %s", ErrHeader, m.Name, model.Clip(n), headerText(names))
 		}
 	}
 	return m, nil
@@ -201,12 +201,12 @@ func (p *plan) use(ours string, i int, names []string) error {
 	at, key := p.at, ours
 	if name, is := strings.CutPrefix(ours, argumentPrefix); is {
 		if _, err := model.ParseArgument(name, "0"); err != nil {
-			return fmt.Errorf("%w: column %q: %w", ErrHeader, clip(names[i]), err)
+			return fmt.Errorf("%w: column %q: %w", ErrHeader, model.Clip(names[i]), err)
 		}
 		at, key = p.arguments, name
 	}
 	if j, twice := at[key]; twice && j != i {
-		return fmt.Errorf("%w: %q and %q are both %s; map one of them only", ErrHeader, clip(names[j]), clip(names[i]), ours)
+		return fmt.Errorf("%w: %q and %q are both %s; map one of them only", ErrHeader, model.Clip(names[j]), model.Clip(names[i]), ours)
 	}
 	at[key] = i
 	return nil
@@ -239,7 +239,7 @@ func columnNames(header []string) ([]string, error) {
 	for i, h := range header {
 		names[i] = strings.ToLower(strings.TrimSpace(h))
 		if j, twice := seen[names[i]]; twice && names[i] != "" {
-			return nil, fmt.Errorf("%w: columns %d and %d are both %q: remove or rename one", ErrHeader, j+1, i+1, clip(names[i]))
+			return nil, fmt.Errorf("%w: columns %d and %d are both %q: remove or rename one", ErrHeader, j+1, i+1, model.Clip(names[i]))
 		}
 		seen[names[i]] = i
 	}

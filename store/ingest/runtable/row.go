@@ -143,7 +143,7 @@ func (p *plan) outcome(record []string) (model.Outcome, error) {
 		var shown []string
 		for _, r := range p.rules {
 			for _, c := range r.conditions {
-				if s := fmt.Sprintf("%s = %q", c.column, clip(value(record, p.raw[c.column]))); !slices.Contains(shown, s) {
+				if s := fmt.Sprintf("%s = %q", c.column, model.Clip(value(record, p.raw[c.column]))); !slices.Contains(shown, s) {
 					shown = append(shown, s)
 				}
 			}

@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/karasu-project/karasu/model"
 )
 
 // Formats of a table.
@@ -59,7 +61,7 @@ func open(r io.Reader, format string) (rows, error) {
 	case FormatParquet:
 		return openParquet(r, in, limited)
 	}
-	return nil, fmt.Errorf("%w: there is no format %q; the formats are %s, %s and %s", ErrOptions, clip(format), FormatCSV, FormatJSON, FormatParquet)
+	return nil, fmt.Errorf("%w: there is no format %q; the formats are %s, %s and %s", ErrOptions, model.Clip(format), FormatCSV, FormatJSON, FormatParquet)
 }
 
 // detect tells the format: no header of a CSV table begins with a brace.

@@ -34,7 +34,7 @@ func parseSeconds(s string) (float64, error) {
 	}
 	d, err := time.ParseDuration(strings.ReplaceAll(s, " ", ""))
 	if err != nil {
-		return 0, fmt.Errorf("is not a time: %q; write seconds such as 800, or 13m20s", clip(s))
+		return 0, fmt.Errorf("is not a time: %q; write seconds such as 800, or 13m20s", model.Clip(s))
 	}
 	return d.Seconds(), model.ValidateSeconds("", d.Seconds())
 }
@@ -46,10 +46,10 @@ func parseCount(s string) (int, error) {
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || v != math.Trunc(v) || math.Abs(v) > 1<<31 {
-		return 0, fmt.Errorf("is not a whole number: %q", clip(s))
+		return 0, fmt.Errorf("is not a whole number: %q", model.Clip(s))
 	}
 	if v < 1 || v > model.MaxScaleOut {
-		return 0, fmt.Errorf("must be between 1 and %d: %q", model.MaxScaleOut, clip(s))
+		return 0, fmt.Errorf("must be between 1 and %d: %q", model.MaxScaleOut, model.Clip(s))
 	}
 	return int(v), nil
 }
@@ -68,7 +68,7 @@ func parseSize(s string) (float64, error) {
 	v, err := strconv.ParseFloat(number, 64)
 	factor, known := sizeUnit(unit)
 	if err != nil || !known {
-		return 0, fmt.Errorf("is not a size: %q; write bytes, or such as 10 GB", clip(s))
+		return 0, fmt.Errorf("is not a size: %q; write bytes, or such as 10 GB", model.Clip(s))
 	}
 	return checkSize(s, v*factor)
 }
@@ -78,7 +78,7 @@ func checkSize(s string, v float64) (float64, error) {
 	case v == 0 || v == -1:
 		return 0, nil
 	case !(v >= 1 && v <= model.MaxInputBytes):
-		return 0, fmt.Errorf("must be between 1 byte and 1 EiB, or empty where unknown: %q", clip(s))
+		return 0, fmt.Errorf("must be between 1 byte and 1 EiB, or empty where unknown: %q", model.Clip(s))
 	}
 	return v, nil
 }
@@ -124,7 +124,7 @@ func parseTime(s string) (time.Time, error) {
 			return time.UnixMilli(n).UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("is not a time: %q; write such as 2026-03-01T12:00:00Z", clip(s))
+	return time.Time{}, fmt.Errorf("is not a time: %q; write such as 2026-03-01T12:00:00Z", model.Clip(s))
 }
 
 // metrics reads the utilisation columns. Of each resource all three percentiles
@@ -170,7 +170,7 @@ func parseShare(s string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v <= 1) {
-		return 0, fmt.Errorf("is not a share from 0 to 1, or such as 85%%: %q", clip(s))
+		return 0, fmt.Errorf("is not a share from 0 to 1, or such as 85%%: %q", model.Clip(s))
 	}
 	return v, nil
 }
@@ -190,7 +190,7 @@ func parseOutcome(s string) (model.Outcome, error) {
 	}
 	o, err := model.ParseOutcome(word)
 	if err != nil {
-		return 0, fmt.Errorf("must be ok, failed or timeout (or such as SUCCEEDED, KILLED, TIMED_OUT): %q", clip(s))
+		return 0, fmt.Errorf("must be ok, failed or timeout (or such as SUCCEEDED, KILLED, TIMED_OUT): %q", model.Clip(s))
 	}
 	return o, nil
 }
@@ -205,13 +205,4 @@ func headerText(names []string) string {
 		text = strings.ToValidUTF8(text[:maxHeaderText], "") + "..."
 	}
 	return text
-}
-
-// clip shortens a value for a message.
-func clip(s string) string {
-	const limit = 60
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "..."
 }

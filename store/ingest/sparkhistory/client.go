@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/karasu-project/karasu/store/ingest/internal/text"
 	"github.com/karasu-project/karasu/store/ingest/spark"
 )
 
@@ -158,12 +159,12 @@ func readList(r io.Reader, since time.Time) ([]Attempt, error) {
 		}
 		body.left = maxEntry
 		for _, at := range app.Attempts {
-			a := Attempt{ApplicationID: app.ID, Name: clip(app.Name, maxName), ID: at.ID, Start: moment(at.StartEpoch, at.StartTime), End: moment(at.EndEpoch, at.EndTime)}
+			a := Attempt{ApplicationID: app.ID, Name: text.Clip(app.Name, maxName), ID: at.ID, Start: moment(at.StartEpoch, at.StartTime), End: moment(at.EndEpoch, at.EndTime)}
 			if !at.Completed || a.End.Before(since) {
 				continue
 			}
 			if app.ID == "" || len(app.ID) > maxName || len(at.ID) > maxName {
-				return nil, fmt.Errorf("application %d, %q, has an attempt %q", n, clip(app.ID, 60), clip(at.ID, 60))
+				return nil, fmt.Errorf("application %d, %q, has an attempt %q", n, text.Clip(app.ID, 60), text.Clip(at.ID, 60))
 			}
 			if out = append(out, a); len(out) > MaxApplications {
 				return nil, fmt.Errorf("it has more than %d attempts; ask for fewer with --since or --limit", MaxApplications)
@@ -241,5 +242,3 @@ func named(kind string) string {
 	}
 	return kind
 }
-
-func clip(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
