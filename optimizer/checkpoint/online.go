@@ -52,19 +52,11 @@ func NewPlanner(stages []Stage, p Problem, o Options) (*Planner, error) {
 // stages that have not ended move behind it. Errors: ErrParent for an unknown stage,
 // ErrDuplicate for one that has finished before, ErrAmount; the planner is as before.
 func (p *Planner) Finish(id int, bytes, start, end float64) error {
-	i, ok := p.place[id]
-	if !ok {
-		return fmt.Errorf("finished stage %d: %w", id, ErrParent)
-	}
-	if p.done[i] {
-		return fmt.Errorf("finished stage %d: %w", id, ErrDuplicate)
-	}
-	s := p.stages[i]
-	s.Bytes, s.Start, s.End = bytes, start, end
-	if err := s.validate(); err != nil {
+	i, err := p.set("finished", id, bytes, start, end)
+	if err != nil {
 		return err
 	}
-	p.stages[i], p.done[i] = s, true
+	p.done[i] = true
 	p.now = max(p.now, end)
 	return nil
 }
@@ -72,20 +64,26 @@ func (p *Planner) Finish(id int, bytes, start, end float64) error {
 // Predict replaces the prediction of a stage that has not finished. Errors: as for
 // [Planner.Finish].
 func (p *Planner) Predict(id int, bytes, start, end float64) error {
+	_, err := p.set("predicted", id, bytes, start, end)
+	return err
+}
+
+// set replaces what is known of a stage that has not finished, and returns its place.
+func (p *Planner) set(what string, id int, bytes, start, end float64) (int, error) {
 	i, ok := p.place[id]
 	if !ok {
-		return fmt.Errorf("predicted stage %d: %w", id, ErrParent)
+		return 0, fmt.Errorf("%s stage %d: %w", what, id, ErrParent)
 	}
 	if p.done[i] {
-		return fmt.Errorf("predicted stage %d: %w", id, ErrDuplicate)
+		return 0, fmt.Errorf("%s stage %d: %w", what, id, ErrDuplicate)
 	}
 	s := p.stages[i]
 	s.Bytes, s.Start, s.End = bytes, start, end
 	if err := s.validate(); err != nil {
-		return err
+		return 0, err
 	}
 	p.stages[i] = s
-	return nil
+	return i, nil
 }
 
 // Decide solves for what is known now. Errors: those of [Solve].
