@@ -2483,7 +2483,16 @@ type Peer struct {
 	// Of a bootstrap peer, why it could not be dialled last; empty while connected.
 	LastError string `protobuf:"bytes,8,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
 	// Known only by its records, which came by way of other peers.
-	ViaOthers     bool `protobuf:"varint,9,opt,name=via_others,json=viaOthers,proto3" json:"via_others,omitempty"`
+	ViaOthers bool `protobuf:"varint,9,opt,name=via_others,json=viaOthers,proto3" json:"via_others,omitempty"`
+	// Nothing is taken from the peer for so long; 0 is not greylisted.
+	GreylistedSeconds float64 `protobuf:"fixed64,10,opt,name=greylisted_seconds,json=greylistedSeconds,proto3" json:"greylisted_seconds,omitempty"`
+	// What was refused of it in the last minutes and is its fault, most frequent first.
+	Refusals []*Refusal `protobuf:"bytes,11,rep,name=refusals,proto3" json:"refusals,omitempty"`
+	// Score of the gossip layer, at most a few points above 0; absent where peers are
+	// not scored, or the peer is not yet.
+	Score *float64 `protobuf:"fixed64,12,opt,name=score,proto3,oneof" json:"score,omitempty"`
+	// Connected through a relay only.
+	Relayed       bool `protobuf:"varint,13,opt,name=relayed,proto3" json:"relayed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2581,6 +2590,34 @@ func (x *Peer) GetViaOthers() bool {
 	return false
 }
 
+func (x *Peer) GetGreylistedSeconds() float64 {
+	if x != nil {
+		return x.GreylistedSeconds
+	}
+	return 0
+}
+
+func (x *Peer) GetRefusals() []*Refusal {
+	if x != nil {
+		return x.Refusals
+	}
+	return nil
+}
+
+func (x *Peer) GetScore() float64 {
+	if x != nil && x.Score != nil {
+		return *x.Score
+	}
+	return 0
+}
+
+func (x *Peer) GetRelayed() bool {
+	if x != nil {
+		return x.Relayed
+	}
+	return false
+}
+
 type ListPeersResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Peers         []*Peer                `protobuf:"bytes,1,rep,name=peers,proto3" json:"peers,omitempty"`
@@ -2626,7 +2663,9 @@ func (x *ListPeersResponse) GetPeers() []*Peer {
 }
 
 type ListTopicsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Also topics of which no record is held here, but that others announce.
+	All           bool `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2661,6 +2700,13 @@ func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
 	return file_karasu_v1_api_proto_rawDescGZIP(), []int{36}
 }
 
+func (x *ListTopicsRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
 type Topic struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2669,8 +2715,16 @@ type Topic struct {
 	ReceivedRecords uint32                 `protobuf:"varint,4,opt,name=received_records,json=receivedRecords,proto3" json:"received_records,omitempty"`
 	Organisations   uint32                 `protobuf:"varint,5,opt,name=organisations,proto3" json:"organisations,omitempty"`
 	Policy          string                 `protobuf:"bytes,6,opt,name=policy,proto3" json:"policy,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Nodes that announce that they serve the topic, and the most records that one of
+	// them holds. Both as they say.
+	Announcers       uint32 `protobuf:"varint,7,opt,name=announcers,proto3" json:"announcers,omitempty"`
+	AnnouncedRecords uint32 `protobuf:"varint,8,opt,name=announced_records,json=announcedRecords,proto3" json:"announced_records,omitempty"`
+	// Display names of the organisations of these nodes, at most 16.
+	AnnouncedBy []string `protobuf:"bytes,9,rep,name=announced_by,json=announcedBy,proto3" json:"announced_by,omitempty"`
+	// The node takes part in it: records of it come as they are published.
+	Joined        bool `protobuf:"varint,10,opt,name=joined,proto3" json:"joined,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Topic) Reset() {
@@ -2743,6 +2797,34 @@ func (x *Topic) GetPolicy() string {
 		return x.Policy
 	}
 	return ""
+}
+
+func (x *Topic) GetAnnouncers() uint32 {
+	if x != nil {
+		return x.Announcers
+	}
+	return 0
+}
+
+func (x *Topic) GetAnnouncedRecords() uint32 {
+	if x != nil {
+		return x.AnnouncedRecords
+	}
+	return 0
+}
+
+func (x *Topic) GetAnnouncedBy() []string {
+	if x != nil {
+		return x.AnnouncedBy
+	}
+	return nil
+}
+
+func (x *Topic) GetJoined() bool {
+	if x != nil {
+		return x.Joined
+	}
+	return false
 }
 
 type ListTopicsResponse struct {
@@ -3056,7 +3138,7 @@ var File_karasu_v1_api_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
-	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
+	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/predict.proto\x1a\x17karasu/v1/network.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
 	"\bWorkload\x12&\n" +
 	"\x0einfrastructure\x18\x01 \x01(\tR\x0einfrastructure\x12\x1c\n" +
 	"\tframework\x18\x02 \x01(\tR\tframework\x12\x1c\n" +
@@ -3266,7 +3348,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x04next\x18\a \x01(\v2\x15.karasu.v1.SuggestionR\x04next\x12\x17\n" +
 	"\x04best\x18\b \x01(\x01H\x00R\x04best\x88\x01\x01B\a\n" +
 	"\x05_best\"\x12\n" +
-	"\x10ListPeersRequest\"\x94\x02\n" +
+	"\x10ListPeersRequest\"\xb2\x03\n" +
 	"\x04Peer\x12\x17\n" +
 	"\apeer_id\x18\x01 \x01(\tR\x06peerId\x12\"\n" +
 	"\forganisation\x18\x02 \x01(\tR\forganisation\x12\x1c\n" +
@@ -3279,10 +3361,17 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"last_error\x18\b \x01(\tR\tlastError\x12\x1d\n" +
 	"\n" +
-	"via_others\x18\t \x01(\bR\tviaOthers\":\n" +
+	"via_others\x18\t \x01(\bR\tviaOthers\x12-\n" +
+	"\x12greylisted_seconds\x18\n" +
+	" \x01(\x01R\x11greylistedSeconds\x12.\n" +
+	"\brefusals\x18\v \x03(\v2\x12.karasu.v1.RefusalR\brefusals\x12\x19\n" +
+	"\x05score\x18\f \x01(\x01H\x00R\x05score\x88\x01\x01\x12\x18\n" +
+	"\arelayed\x18\r \x01(\bR\arelayedB\b\n" +
+	"\x06_score\":\n" +
 	"\x11ListPeersResponse\x12%\n" +
-	"\x05peers\x18\x01 \x03(\v2\x0f.karasu.v1.PeerR\x05peers\"\x13\n" +
-	"\x11ListTopicsRequest\"\xbb\x01\n" +
+	"\x05peers\x18\x01 \x03(\v2\x0f.karasu.v1.PeerR\x05peers\"%\n" +
+	"\x11ListTopicsRequest\x12\x10\n" +
+	"\x03all\x18\x01 \x01(\bR\x03all\"\xc3\x02\n" +
 	"\x05Topic\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05peers\x18\x02 \x01(\rR\x05peers\x12\x1f\n" +
@@ -3290,7 +3379,14 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"ownRecords\x12)\n" +
 	"\x10received_records\x18\x04 \x01(\rR\x0freceivedRecords\x12$\n" +
 	"\rorganisations\x18\x05 \x01(\rR\rorganisations\x12\x16\n" +
-	"\x06policy\x18\x06 \x01(\tR\x06policy\">\n" +
+	"\x06policy\x18\x06 \x01(\tR\x06policy\x12\x1e\n" +
+	"\n" +
+	"announcers\x18\a \x01(\rR\n" +
+	"announcers\x12+\n" +
+	"\x11announced_records\x18\b \x01(\rR\x10announcedRecords\x12!\n" +
+	"\fannounced_by\x18\t \x03(\tR\vannouncedBy\x12\x16\n" +
+	"\x06joined\x18\n" +
+	" \x01(\bR\x06joined\">\n" +
 	"\x12ListTopicsResponse\x12(\n" +
 	"\x06topics\x18\x01 \x03(\v2\x10.karasu.v1.TopicR\x06topics\"T\n" +
 	"\x13PreviewShareRequest\x12\x16\n" +
@@ -3316,7 +3412,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"OUTCOME_OK\x10\x01\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x02\x12\x13\n" +
-	"\x0fOUTCOME_TIMEOUT\x10\x032\xcb\r\n" +
+	"\x0fOUTCOME_TIMEOUT\x10\x032\xdf\x0e\n" +
 	"\rKarasuService\x12?\n" +
 	"\x06Status\x12\x18.karasu.v1.StatusRequest\x1a\x19.karasu.v1.StatusResponse\"\x00\x12K\n" +
 	"\n" +
@@ -3342,6 +3438,9 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\aPredict\x12\x19.karasu.v1.PredictRequest\x1a\x1a.karasu.v1.PredictResponse\"\x00\x12<\n" +
 	"\x05Sweep\x12\x17.karasu.v1.SweepRequest\x1a\x18.karasu.v1.SweepResponse\"\x00\x12H\n" +
 	"\tListPeers\x12\x1b.karasu.v1.ListPeersRequest\x1a\x1c.karasu.v1.ListPeersResponse\"\x00\x12K\n" +
+	"\n" +
+	"ResetPeers\x12\x1c.karasu.v1.ResetPeersRequest\x1a\x1d.karasu.v1.ResetPeersResponse\"\x00\x12E\n" +
+	"\bDiagnose\x12\x1a.karasu.v1.DiagnoseRequest\x1a\x1b.karasu.v1.DiagnoseResponse\"\x00\x12K\n" +
 	"\n" +
 	"ListTopics\x12\x1c.karasu.v1.ListTopicsRequest\x1a\x1d.karasu.v1.ListTopicsResponse\"\x00\x12Q\n" +
 	"\fPreviewShare\x12\x1e.karasu.v1.PreviewShareRequest\x1a\x1f.karasu.v1.PreviewShareResponse\"\x00B;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
@@ -3408,25 +3507,30 @@ var file_karasu_v1_api_proto_goTypes = []any{
 	(*Argument)(nil),                  // 44: karasu.v1.Argument
 	(*ResourceMetrics)(nil),           // 45: karasu.v1.ResourceMetrics
 	(*WatchedFolder)(nil),             // 46: karasu.v1.WatchedFolder
-	(*Record)(nil),                    // 47: karasu.v1.Record
-	(*RunSummary)(nil),                // 48: karasu.v1.RunSummary
-	(*SupportModel)(nil),              // 49: karasu.v1.SupportModel
-	(*RuntimeModel)(nil),              // 50: karasu.v1.RuntimeModel
-	(*RuntimeExtent)(nil),             // 51: karasu.v1.RuntimeExtent
-	(*ImportExecutionsRequest)(nil),   // 52: karasu.v1.ImportExecutionsRequest
-	(*GetExecutionRequest)(nil),       // 53: karasu.v1.GetExecutionRequest
-	(*ListWorkloadsRequest)(nil),      // 54: karasu.v1.ListWorkloadsRequest
-	(*ApplyRulesRequest)(nil),         // 55: karasu.v1.ApplyRulesRequest
-	(*AttachMetricsRequest)(nil),      // 56: karasu.v1.AttachMetricsRequest
-	(*PredictRequest)(nil),            // 57: karasu.v1.PredictRequest
-	(*SweepRequest)(nil),              // 58: karasu.v1.SweepRequest
-	(*ImportExecutionsResponse)(nil),  // 59: karasu.v1.ImportExecutionsResponse
-	(*GetExecutionResponse)(nil),      // 60: karasu.v1.GetExecutionResponse
-	(*ListWorkloadsResponse)(nil),     // 61: karasu.v1.ListWorkloadsResponse
-	(*ApplyRulesResponse)(nil),        // 62: karasu.v1.ApplyRulesResponse
-	(*AttachMetricsResponse)(nil),     // 63: karasu.v1.AttachMetricsResponse
-	(*PredictResponse)(nil),           // 64: karasu.v1.PredictResponse
-	(*SweepResponse)(nil),             // 65: karasu.v1.SweepResponse
+	(*Refusal)(nil),                   // 47: karasu.v1.Refusal
+	(*Record)(nil),                    // 48: karasu.v1.Record
+	(*RunSummary)(nil),                // 49: karasu.v1.RunSummary
+	(*SupportModel)(nil),              // 50: karasu.v1.SupportModel
+	(*RuntimeModel)(nil),              // 51: karasu.v1.RuntimeModel
+	(*RuntimeExtent)(nil),             // 52: karasu.v1.RuntimeExtent
+	(*ImportExecutionsRequest)(nil),   // 53: karasu.v1.ImportExecutionsRequest
+	(*GetExecutionRequest)(nil),       // 54: karasu.v1.GetExecutionRequest
+	(*ListWorkloadsRequest)(nil),      // 55: karasu.v1.ListWorkloadsRequest
+	(*ApplyRulesRequest)(nil),         // 56: karasu.v1.ApplyRulesRequest
+	(*AttachMetricsRequest)(nil),      // 57: karasu.v1.AttachMetricsRequest
+	(*PredictRequest)(nil),            // 58: karasu.v1.PredictRequest
+	(*SweepRequest)(nil),              // 59: karasu.v1.SweepRequest
+	(*ResetPeersRequest)(nil),         // 60: karasu.v1.ResetPeersRequest
+	(*DiagnoseRequest)(nil),           // 61: karasu.v1.DiagnoseRequest
+	(*ImportExecutionsResponse)(nil),  // 62: karasu.v1.ImportExecutionsResponse
+	(*GetExecutionResponse)(nil),      // 63: karasu.v1.GetExecutionResponse
+	(*ListWorkloadsResponse)(nil),     // 64: karasu.v1.ListWorkloadsResponse
+	(*ApplyRulesResponse)(nil),        // 65: karasu.v1.ApplyRulesResponse
+	(*AttachMetricsResponse)(nil),     // 66: karasu.v1.AttachMetricsResponse
+	(*PredictResponse)(nil),           // 67: karasu.v1.PredictResponse
+	(*SweepResponse)(nil),             // 68: karasu.v1.SweepResponse
+	(*ResetPeersResponse)(nil),        // 69: karasu.v1.ResetPeersResponse
+	(*DiagnoseResponse)(nil),          // 70: karasu.v1.DiagnoseResponse
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
 	44, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
@@ -3470,64 +3574,69 @@ var file_karasu_v1_api_proto_depIdxs = []int32{
 	13, // 38: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
 	13, // 39: karasu.v1.RecommendResponse.without_others:type_name -> karasu.v1.Prediction
 	15, // 40: karasu.v1.RecommendResponse.next:type_name -> karasu.v1.Suggestion
-	35, // 41: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
-	38, // 42: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
-	47, // 43: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
-	48, // 44: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
-	49, // 45: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
-	50, // 46: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
-	51, // 47: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
-	41, // 48: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	42, // 49: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	4,  // 50: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 51: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 52: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	10, // 53: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
-	52, // 54: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
-	53, // 55: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
-	54, // 56: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
-	55, // 57: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
-	56, // 58: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
-	18, // 59: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	20, // 60: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	22, // 61: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	24, // 62: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
-	26, // 63: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	28, // 64: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	30, // 65: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	32, // 66: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	57, // 67: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
-	58, // 68: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
-	34, // 69: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	37, // 70: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	40, // 71: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	5,  // 72: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 73: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 74: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 75: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	59, // 76: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
-	60, // 77: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
-	61, // 78: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
-	62, // 79: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
-	63, // 80: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
-	19, // 81: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 82: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 83: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 84: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 85: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 86: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 87: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 88: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	64, // 89: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
-	65, // 90: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
-	36, // 91: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	39, // 92: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	43, // 93: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	72, // [72:94] is the sub-list for method output_type
-	50, // [50:72] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	47, // 41: karasu.v1.Peer.refusals:type_name -> karasu.v1.Refusal
+	35, // 42: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
+	38, // 43: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
+	48, // 44: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
+	49, // 45: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
+	50, // 46: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
+	51, // 47: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
+	52, // 48: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
+	41, // 49: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	42, // 50: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	4,  // 51: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,  // 52: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,  // 53: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	10, // 54: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
+	53, // 55: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
+	54, // 56: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
+	55, // 57: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
+	56, // 58: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
+	57, // 59: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
+	18, // 60: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	20, // 61: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	22, // 62: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	24, // 63: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
+	26, // 64: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	28, // 65: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	30, // 66: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	32, // 67: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	58, // 68: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
+	59, // 69: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
+	34, // 70: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	60, // 71: karasu.v1.KarasuService.ResetPeers:input_type -> karasu.v1.ResetPeersRequest
+	61, // 72: karasu.v1.KarasuService.Diagnose:input_type -> karasu.v1.DiagnoseRequest
+	37, // 73: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	40, // 74: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	5,  // 75: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 76: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 77: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 78: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	62, // 79: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
+	63, // 80: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
+	64, // 81: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
+	65, // 82: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
+	66, // 83: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
+	19, // 84: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 85: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 86: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 87: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 88: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 89: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 90: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 91: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	67, // 92: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
+	68, // 93: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
+	36, // 94: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	69, // 95: karasu.v1.KarasuService.ResetPeers:output_type -> karasu.v1.ResetPeersResponse
+	70, // 96: karasu.v1.KarasuService.Diagnose:output_type -> karasu.v1.DiagnoseResponse
+	39, // 97: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	43, // 98: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	75, // [75:99] is the sub-list for method output_type
+	51, // [51:75] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }
@@ -3537,11 +3646,13 @@ func file_karasu_v1_api_proto_init() {
 	}
 	file_karasu_v1_execution_proto_init()
 	file_karasu_v1_predict_proto_init()
+	file_karasu_v1_network_proto_init()
 	file_karasu_v1_record_proto_init()
 	file_karasu_v1_runtime_proto_init()
 	file_karasu_v1_api_proto_msgTypes[12].OneofWrappers = []any{}
 	file_karasu_v1_api_proto_msgTypes[15].OneofWrappers = []any{}
 	file_karasu_v1_api_proto_msgTypes[32].OneofWrappers = []any{}
+	file_karasu_v1_api_proto_msgTypes[34].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -36,6 +36,12 @@ const (
 	RecordKind_RECORD_KIND_RETRACTION RecordKind = 3
 	// body is a RuntimeModel.
 	RecordKind_RECORD_KIND_RUNTIME_MODEL RecordKind = 4
+	// body is a Membership: who is in a circle.
+	RecordKind_RECORD_KIND_MEMBERSHIP RecordKind = 7
+	// body is an Announcement.
+	RecordKind_RECORD_KIND_ANNOUNCEMENT RecordKind = 8
+	// body is an OrganisationKeys, signed by the organisation's own key.
+	RecordKind_RECORD_KIND_DELEGATION RecordKind = 9
 )
 
 // Enum value maps for RecordKind.
@@ -46,6 +52,9 @@ var (
 		2: "RECORD_KIND_SUPPORT_MODEL",
 		3: "RECORD_KIND_RETRACTION",
 		4: "RECORD_KIND_RUNTIME_MODEL",
+		7: "RECORD_KIND_MEMBERSHIP",
+		8: "RECORD_KIND_ANNOUNCEMENT",
+		9: "RECORD_KIND_DELEGATION",
 	}
 	RecordKind_value = map[string]int32{
 		"RECORD_KIND_UNSPECIFIED":   0,
@@ -53,6 +62,9 @@ var (
 		"RECORD_KIND_SUPPORT_MODEL": 2,
 		"RECORD_KIND_RETRACTION":    3,
 		"RECORD_KIND_RUNTIME_MODEL": 4,
+		"RECORD_KIND_MEMBERSHIP":    7,
+		"RECORD_KIND_ANNOUNCEMENT":  8,
+		"RECORD_KIND_DELEGATION":    9,
 	}
 )
 
@@ -105,8 +117,11 @@ type Record struct {
 	// Seconds since 1970 UTC. The record is dropped after it.
 	NotAfter int64 `protobuf:"varint,8,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
 	// Display name that the author chose for itself. Not verified.
-	Organisation  string `protobuf:"bytes,9,opt,name=organisation,proto3" json:"organisation,omitempty"`
-	Body          []byte `protobuf:"bytes,10,opt,name=body,proto3" json:"body,omitempty"`
+	Organisation string `protobuf:"bytes,9,opt,name=organisation,proto3" json:"organisation,omitempty"`
+	Body         []byte `protobuf:"bytes,10,opt,name=body,proto3" json:"body,omitempty"`
+	// Envelope of a Delegation. With it the record is the organisation's that signed the
+	// delegation, and the record's signature is the host's; without it both are one.
+	Delegation    []byte `protobuf:"bytes,11,opt,name=delegation,proto3" json:"delegation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -207,6 +222,13 @@ func (x *Record) GetOrganisation() string {
 func (x *Record) GetBody() []byte {
 	if x != nil {
 		return x.Body
+	}
+	return nil
+}
+
+func (x *Record) GetDelegation() []byte {
+	if x != nil {
+		return x.Delegation
 	}
 	return nil
 }
@@ -675,7 +697,7 @@ var File_karasu_v1_record_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"\x16karasu/v1/record.proto\x12\tkarasu.v1\"\x92\x02\n" +
+	"\x16karasu/v1/record.proto\x12\tkarasu.v1\"\xb2\x02\n" +
 	"\x06Record\x12\x14\n" +
 	"\x05major\x18\x01 \x01(\rR\x05major\x12\x14\n" +
 	"\x05minor\x18\x02 \x01(\rR\x05minor\x12\x14\n" +
@@ -687,7 +709,10 @@ const file_karasu_v1_record_proto_rawDesc = "" +
 	"\tnot_after\x18\b \x01(\x03R\bnotAfter\x12\"\n" +
 	"\forganisation\x18\t \x01(\tR\forganisation\x12\x12\n" +
 	"\x04body\x18\n" +
-	" \x01(\fR\x04body\"\x95\x02\n" +
+	" \x01(\fR\x04body\x12\x1e\n" +
+	"\n" +
+	"delegation\x18\v \x01(\fR\n" +
+	"delegation\"\x95\x02\n" +
 	"\n" +
 	"RunSummary\x12\x1a\n" +
 	"\bworkload\x18\x01 \x01(\tR\bworkload\x12&\n" +
@@ -737,14 +762,17 @@ const file_karasu_v1_record_proto_rawDesc = "" +
 	"\vinput_bytes\x18\n" +
 	" \x01(\x01H\x00R\n" +
 	"inputBytes\x88\x01\x01B\x0e\n" +
-	"\f_input_bytes*\xa0\x01\n" +
+	"\f_input_bytes*\xf6\x01\n" +
 	"\n" +
 	"RecordKind\x12\x1b\n" +
 	"\x17RECORD_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17RECORD_KIND_RUN_SUMMARY\x10\x01\x12\x1d\n" +
 	"\x19RECORD_KIND_SUPPORT_MODEL\x10\x02\x12\x1a\n" +
 	"\x16RECORD_KIND_RETRACTION\x10\x03\x12\x1d\n" +
-	"\x19RECORD_KIND_RUNTIME_MODEL\x10\x04B;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
+	"\x19RECORD_KIND_RUNTIME_MODEL\x10\x04\x12\x1a\n" +
+	"\x16RECORD_KIND_MEMBERSHIP\x10\a\x12\x1c\n" +
+	"\x18RECORD_KIND_ANNOUNCEMENT\x10\b\x12\x1a\n" +
+	"\x16RECORD_KIND_DELEGATION\x10\tB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
 
 var (
 	file_karasu_v1_record_proto_rawDescOnce sync.Once

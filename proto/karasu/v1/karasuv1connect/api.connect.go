@@ -87,6 +87,11 @@ const (
 	KarasuServiceSweepProcedure = "/karasu.v1.KarasuService/Sweep"
 	// KarasuServiceListPeersProcedure is the fully-qualified name of the KarasuService's ListPeers RPC.
 	KarasuServiceListPeersProcedure = "/karasu.v1.KarasuService/ListPeers"
+	// KarasuServiceResetPeersProcedure is the fully-qualified name of the KarasuService's ResetPeers
+	// RPC.
+	KarasuServiceResetPeersProcedure = "/karasu.v1.KarasuService/ResetPeers"
+	// KarasuServiceDiagnoseProcedure is the fully-qualified name of the KarasuService's Diagnose RPC.
+	KarasuServiceDiagnoseProcedure = "/karasu.v1.KarasuService/Diagnose"
 	// KarasuServiceListTopicsProcedure is the fully-qualified name of the KarasuService's ListTopics
 	// RPC.
 	KarasuServiceListTopicsProcedure = "/karasu.v1.KarasuService/ListTopics"
@@ -142,6 +147,11 @@ type KarasuServiceClient interface {
 	Sweep(context.Context, *connect.Request[v1.SweepRequest]) (*connect.Response[v1.SweepResponse], error)
 	// ListPeers lists the peers that the daemon knows.
 	ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error)
+	// ResetPeers forgets remembered peers and all pauses between dials, empties the
+	// greylist and dials anew.
+	ResetPeers(context.Context, *connect.Request[v1.ResetPeersRequest]) (*connect.Response[v1.ResetPeersResponse], error)
+	// Diagnose says what of the network works.
+	Diagnose(context.Context, *connect.Request[v1.DiagnoseRequest]) (*connect.Response[v1.DiagnoseResponse], error)
 	// ListTopics lists topics with what is known under each.
 	ListTopics(context.Context, *connect.Request[v1.ListTopicsRequest]) (*connect.Response[v1.ListTopicsResponse], error)
 	// PreviewShare shows exactly the records that leave.
@@ -279,6 +289,18 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(karasuServiceMethods.ByName("ListPeers")),
 			connect.WithClientOptions(opts...),
 		),
+		resetPeers: connect.NewClient[v1.ResetPeersRequest, v1.ResetPeersResponse](
+			httpClient,
+			baseURL+KarasuServiceResetPeersProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ResetPeers")),
+			connect.WithClientOptions(opts...),
+		),
+		diagnose: connect.NewClient[v1.DiagnoseRequest, v1.DiagnoseResponse](
+			httpClient,
+			baseURL+KarasuServiceDiagnoseProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("Diagnose")),
+			connect.WithClientOptions(opts...),
+		),
 		listTopics: connect.NewClient[v1.ListTopicsRequest, v1.ListTopicsResponse](
 			httpClient,
 			baseURL+KarasuServiceListTopicsProcedure,
@@ -316,6 +338,8 @@ type karasuServiceClient struct {
 	predict           *connect.Client[v1.PredictRequest, v1.PredictResponse]
 	sweep             *connect.Client[v1.SweepRequest, v1.SweepResponse]
 	listPeers         *connect.Client[v1.ListPeersRequest, v1.ListPeersResponse]
+	resetPeers        *connect.Client[v1.ResetPeersRequest, v1.ResetPeersResponse]
+	diagnose          *connect.Client[v1.DiagnoseRequest, v1.DiagnoseResponse]
 	listTopics        *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
 	previewShare      *connect.Client[v1.PreviewShareRequest, v1.PreviewShareResponse]
 }
@@ -420,6 +444,16 @@ func (c *karasuServiceClient) ListPeers(ctx context.Context, req *connect.Reques
 	return c.listPeers.CallUnary(ctx, req)
 }
 
+// ResetPeers calls karasu.v1.KarasuService.ResetPeers.
+func (c *karasuServiceClient) ResetPeers(ctx context.Context, req *connect.Request[v1.ResetPeersRequest]) (*connect.Response[v1.ResetPeersResponse], error) {
+	return c.resetPeers.CallUnary(ctx, req)
+}
+
+// Diagnose calls karasu.v1.KarasuService.Diagnose.
+func (c *karasuServiceClient) Diagnose(ctx context.Context, req *connect.Request[v1.DiagnoseRequest]) (*connect.Response[v1.DiagnoseResponse], error) {
+	return c.diagnose.CallUnary(ctx, req)
+}
+
 // ListTopics calls karasu.v1.KarasuService.ListTopics.
 func (c *karasuServiceClient) ListTopics(ctx context.Context, req *connect.Request[v1.ListTopicsRequest]) (*connect.Response[v1.ListTopicsResponse], error) {
 	return c.listTopics.CallUnary(ctx, req)
@@ -477,6 +511,11 @@ type KarasuServiceHandler interface {
 	Sweep(context.Context, *connect.Request[v1.SweepRequest]) (*connect.Response[v1.SweepResponse], error)
 	// ListPeers lists the peers that the daemon knows.
 	ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error)
+	// ResetPeers forgets remembered peers and all pauses between dials, empties the
+	// greylist and dials anew.
+	ResetPeers(context.Context, *connect.Request[v1.ResetPeersRequest]) (*connect.Response[v1.ResetPeersResponse], error)
+	// Diagnose says what of the network works.
+	Diagnose(context.Context, *connect.Request[v1.DiagnoseRequest]) (*connect.Response[v1.DiagnoseResponse], error)
 	// ListTopics lists topics with what is known under each.
 	ListTopics(context.Context, *connect.Request[v1.ListTopicsRequest]) (*connect.Response[v1.ListTopicsResponse], error)
 	// PreviewShare shows exactly the records that leave.
@@ -610,6 +649,18 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(karasuServiceMethods.ByName("ListPeers")),
 		connect.WithHandlerOptions(opts...),
 	)
+	karasuServiceResetPeersHandler := connect.NewUnaryHandler(
+		KarasuServiceResetPeersProcedure,
+		svc.ResetPeers,
+		connect.WithSchema(karasuServiceMethods.ByName("ResetPeers")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceDiagnoseHandler := connect.NewUnaryHandler(
+		KarasuServiceDiagnoseProcedure,
+		svc.Diagnose,
+		connect.WithSchema(karasuServiceMethods.ByName("Diagnose")),
+		connect.WithHandlerOptions(opts...),
+	)
 	karasuServiceListTopicsHandler := connect.NewUnaryHandler(
 		KarasuServiceListTopicsProcedure,
 		svc.ListTopics,
@@ -664,6 +715,10 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 			karasuServiceSweepHandler.ServeHTTP(w, r)
 		case KarasuServiceListPeersProcedure:
 			karasuServiceListPeersHandler.ServeHTTP(w, r)
+		case KarasuServiceResetPeersProcedure:
+			karasuServiceResetPeersHandler.ServeHTTP(w, r)
+		case KarasuServiceDiagnoseProcedure:
+			karasuServiceDiagnoseHandler.ServeHTTP(w, r)
 		case KarasuServiceListTopicsProcedure:
 			karasuServiceListTopicsHandler.ServeHTTP(w, r)
 		case KarasuServicePreviewShareProcedure:
@@ -755,6 +810,14 @@ func (UnimplementedKarasuServiceHandler) Sweep(context.Context, *connect.Request
 
 func (UnimplementedKarasuServiceHandler) ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ListPeers is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ResetPeers(context.Context, *connect.Request[v1.ResetPeersRequest]) (*connect.Response[v1.ResetPeersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ResetPeers is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) Diagnose(context.Context, *connect.Request[v1.DiagnoseRequest]) (*connect.Response[v1.DiagnoseResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.Diagnose is not implemented"))
 }
 
 func (UnimplementedKarasuServiceHandler) ListTopics(context.Context, *connect.Request[v1.ListTopicsRequest]) (*connect.Response[v1.ListTopicsResponse], error) {
