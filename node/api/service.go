@@ -12,6 +12,7 @@ import (
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/proto/karasu/v1/karasuv1connect"
 	"github.com/karasu-project/karasu/store/private"
 	"github.com/karasu-project/karasu/store/wire"
 )
@@ -44,6 +45,8 @@ type Node interface {
 
 // Service implements the KarasuService of the schema.
 type Service struct {
+	karasuv1connect.UnimplementedKarasuServiceHandler
+
 	Node    Node
 	Advisor *advisor.Advisor
 }

@@ -35,11 +35,13 @@ var (
 const kind = "commons/1"
 
 // Keys: 'r' and an ID hold a byte of flags and the envelope; 'n' and a slot hold
-// the highest revision that was put there as own; 's' holds the source of own records.
+// the highest revision that was put there as own; 's' holds the source of own records,
+// and 'b', after a restore, the revision above which own records are signed.
 const (
 	recordPrefix = 'r'
 	floorPrefix  = 'n'
 	sourceKey    = "s"
+	baseKey      = "b"
 	flagOwn      = 1
 )
 
@@ -64,6 +66,8 @@ type DB struct {
 	byID   map[ID]*meta
 	topics map[model.Topic]map[slot]struct{}
 	floors map[slot]uint64
+	// base does not change while the database is open.
+	base uint64
 }
 
 // OpenDB opens the database in dir or creates it. The error wraps [ErrInUse]
@@ -97,6 +101,9 @@ func (d *DB) load() error {
 			return nil
 		})
 		if err != nil {
+			return err
+		}
+		if d.base, err = loadBase(t); err != nil {
 			return err
 		}
 		return t.Each([]byte{floorPrefix}, func(key, value []byte) error {

@@ -40,6 +40,10 @@ func Fsck(ctx context.Context, dir string) (*Report, error) {
 			if string(key) != sourceKey || len(payload) != SourceSize {
 				r.Problemf("source of %d bytes under key %q", len(payload), key)
 			}
+		case baseKey[0]:
+			if string(key) != baseKey || len(payload) != 8 {
+				r.Problemf("base of revisions of %d bytes under key %q", len(payload), key)
+			}
 		default:
 			r.Problemf("unknown key %q", key)
 		}

@@ -2878,6 +2878,8 @@ type PreviewShareRequest struct {
 	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	// What would leave if runtime models were shared, too.
 	RuntimeModels bool `protobuf:"varint,2,opt,name=runtime_models,json=runtimeModels,proto3" json:"runtime_models,omitempty"`
+	// What would leave with that epsilon; 0 is the one configured.
+	Epsilon       float64 `protobuf:"fixed64,3,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2926,6 +2928,109 @@ func (x *PreviewShareRequest) GetRuntimeModels() bool {
 	return false
 }
 
+func (x *PreviewShareRequest) GetEpsilon() float64 {
+	if x != nil {
+		return x.Epsilon
+	}
+	return 0
+}
+
+// SharePolicy is what records leave under.
+type SharePolicy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// off, summaries, models or both, where no topic has its own.
+	Mode             string `protobuf:"bytes,1,opt,name=mode,proto3" json:"mode,omitempty"`
+	MinimumRuns      uint32 `protobuf:"varint,2,opt,name=minimum_runs,json=minimumRuns,proto3" json:"minimum_runs,omitempty"`
+	AbsoluteRuntimes bool   `protobuf:"varint,3,opt,name=absolute_runtimes,json=absoluteRuntimes,proto3" json:"absolute_runtimes,omitempty"`
+	ExactSizes       bool   `protobuf:"varint,4,opt,name=exact_sizes,json=exactSizes,proto3" json:"exact_sizes,omitempty"`
+	RuntimeModels    bool   `protobuf:"varint,5,opt,name=runtime_models,json=runtimeModels,proto3" json:"runtime_models,omitempty"`
+	// Of one revision of one shared log runtime; 0 is no noise.
+	Epsilon float64 `protobuf:"fixed64,6,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
+	// Scale of the Laplace noise on it, natural log: ln 2 / epsilon.
+	NoiseScale    float64 `protobuf:"fixed64,7,opt,name=noise_scale,json=noiseScale,proto3" json:"noise_scale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SharePolicy) Reset() {
+	*x = SharePolicy{}
+	mi := &file_karasu_v1_api_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SharePolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SharePolicy) ProtoMessage() {}
+
+func (x *SharePolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_api_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SharePolicy.ProtoReflect.Descriptor instead.
+func (*SharePolicy) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *SharePolicy) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+func (x *SharePolicy) GetMinimumRuns() uint32 {
+	if x != nil {
+		return x.MinimumRuns
+	}
+	return 0
+}
+
+func (x *SharePolicy) GetAbsoluteRuntimes() bool {
+	if x != nil {
+		return x.AbsoluteRuntimes
+	}
+	return false
+}
+
+func (x *SharePolicy) GetExactSizes() bool {
+	if x != nil {
+		return x.ExactSizes
+	}
+	return false
+}
+
+func (x *SharePolicy) GetRuntimeModels() bool {
+	if x != nil {
+		return x.RuntimeModels
+	}
+	return false
+}
+
+func (x *SharePolicy) GetEpsilon() float64 {
+	if x != nil {
+		return x.Epsilon
+	}
+	return 0
+}
+
+func (x *SharePolicy) GetNoiseScale() float64 {
+	if x != nil {
+		return x.NoiseScale
+	}
+	return 0
+}
+
 type PreviewedRecord struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Record *Record                `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
@@ -2945,7 +3050,7 @@ type PreviewedRecord struct {
 
 func (x *PreviewedRecord) Reset() {
 	*x = PreviewedRecord{}
-	mi := &file_karasu_v1_api_proto_msgTypes[40]
+	mi := &file_karasu_v1_api_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2957,7 +3062,7 @@ func (x *PreviewedRecord) String() string {
 func (*PreviewedRecord) ProtoMessage() {}
 
 func (x *PreviewedRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[40]
+	mi := &file_karasu_v1_api_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2970,7 +3075,7 @@ func (x *PreviewedRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewedRecord.ProtoReflect.Descriptor instead.
 func (*PreviewedRecord) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{40}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PreviewedRecord) GetRecord() *Record {
@@ -3033,7 +3138,7 @@ type WithheldWorkload struct {
 
 func (x *WithheldWorkload) Reset() {
 	*x = WithheldWorkload{}
-	mi := &file_karasu_v1_api_proto_msgTypes[41]
+	mi := &file_karasu_v1_api_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3045,7 +3150,7 @@ func (x *WithheldWorkload) String() string {
 func (*WithheldWorkload) ProtoMessage() {}
 
 func (x *WithheldWorkload) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[41]
+	mi := &file_karasu_v1_api_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3058,7 +3163,7 @@ func (x *WithheldWorkload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithheldWorkload.ProtoReflect.Descriptor instead.
 func (*WithheldWorkload) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{41}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *WithheldWorkload) GetJob() string {
@@ -3086,13 +3191,14 @@ type PreviewShareResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Records       []*PreviewedRecord     `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
 	Withheld      []*WithheldWorkload    `protobuf:"bytes,2,rep,name=withheld,proto3" json:"withheld,omitempty"`
+	Policy        *SharePolicy           `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PreviewShareResponse) Reset() {
 	*x = PreviewShareResponse{}
-	mi := &file_karasu_v1_api_proto_msgTypes[42]
+	mi := &file_karasu_v1_api_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3104,7 +3210,7 @@ func (x *PreviewShareResponse) String() string {
 func (*PreviewShareResponse) ProtoMessage() {}
 
 func (x *PreviewShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_api_proto_msgTypes[42]
+	mi := &file_karasu_v1_api_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3117,7 +3223,7 @@ func (x *PreviewShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewShareResponse.ProtoReflect.Descriptor instead.
 func (*PreviewShareResponse) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_api_proto_rawDescGZIP(), []int{42}
+	return file_karasu_v1_api_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *PreviewShareResponse) GetRecords() []*PreviewedRecord {
@@ -3134,11 +3240,18 @@ func (x *PreviewShareResponse) GetWithheld() []*WithheldWorkload {
 	return nil
 }
 
+func (x *PreviewShareResponse) GetPolicy() *SharePolicy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
 var File_karasu_v1_api_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
-	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/predict.proto\x1a\x17karasu/v1/network.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
+	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/network.proto\x1a\x1akarasu/v1/operations.proto\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
 	"\bWorkload\x12&\n" +
 	"\x0einfrastructure\x18\x01 \x01(\tR\x0einfrastructure\x12\x1c\n" +
 	"\tframework\x18\x02 \x01(\tR\tframework\x12\x1c\n" +
@@ -3388,10 +3501,21 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x06joined\x18\n" +
 	" \x01(\bR\x06joined\">\n" +
 	"\x12ListTopicsResponse\x12(\n" +
-	"\x06topics\x18\x01 \x03(\v2\x10.karasu.v1.TopicR\x06topics\"T\n" +
+	"\x06topics\x18\x01 \x03(\v2\x10.karasu.v1.TopicR\x06topics\"n\n" +
 	"\x13PreviewShareRequest\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
-	"\x0eruntime_models\x18\x02 \x01(\bR\rruntimeModels\"\xbe\x02\n" +
+	"\x0eruntime_models\x18\x02 \x01(\bR\rruntimeModels\x12\x18\n" +
+	"\aepsilon\x18\x03 \x01(\x01R\aepsilon\"\xf4\x01\n" +
+	"\vSharePolicy\x12\x12\n" +
+	"\x04mode\x18\x01 \x01(\tR\x04mode\x12!\n" +
+	"\fminimum_runs\x18\x02 \x01(\rR\vminimumRuns\x12+\n" +
+	"\x11absolute_runtimes\x18\x03 \x01(\bR\x10absoluteRuntimes\x12\x1f\n" +
+	"\vexact_sizes\x18\x04 \x01(\bR\n" +
+	"exactSizes\x12%\n" +
+	"\x0eruntime_models\x18\x05 \x01(\bR\rruntimeModels\x12\x18\n" +
+	"\aepsilon\x18\x06 \x01(\x01R\aepsilon\x12\x1f\n" +
+	"\vnoise_scale\x18\a \x01(\x01R\n" +
+	"noiseScale\"\xbe\x02\n" +
 	"\x0fPreviewedRecord\x12)\n" +
 	"\x06record\x18\x01 \x01(\v2\x11.karasu.v1.RecordR\x06record\x12/\n" +
 	"\asummary\x18\x02 \x01(\v2\x15.karasu.v1.RunSummaryR\asummary\x12-\n" +
@@ -3403,16 +3527,17 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x10WithheldWorkload\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05topic\x18\x02 \x01(\tR\x05topic\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x85\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xb5\x01\n" +
 	"\x14PreviewShareResponse\x124\n" +
 	"\arecords\x18\x01 \x03(\v2\x1a.karasu.v1.PreviewedRecordR\arecords\x127\n" +
-	"\bwithheld\x18\x02 \x03(\v2\x1b.karasu.v1.WithheldWorkloadR\bwithheld*[\n" +
+	"\bwithheld\x18\x02 \x03(\v2\x1b.karasu.v1.WithheldWorkloadR\bwithheld\x12.\n" +
+	"\x06policy\x18\x03 \x01(\v2\x16.karasu.v1.SharePolicyR\x06policy*[\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
 	"OUTCOME_OK\x10\x01\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x02\x12\x13\n" +
-	"\x0fOUTCOME_TIMEOUT\x10\x032\xdf\x0e\n" +
+	"\x0fOUTCOME_TIMEOUT\x10\x032\x86\x11\n" +
 	"\rKarasuService\x12?\n" +
 	"\x06Status\x12\x18.karasu.v1.StatusRequest\x1a\x19.karasu.v1.StatusResponse\"\x00\x12K\n" +
 	"\n" +
@@ -3443,7 +3568,11 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\bDiagnose\x12\x1a.karasu.v1.DiagnoseRequest\x1a\x1b.karasu.v1.DiagnoseResponse\"\x00\x12K\n" +
 	"\n" +
 	"ListTopics\x12\x1c.karasu.v1.ListTopicsRequest\x1a\x1d.karasu.v1.ListTopicsResponse\"\x00\x12Q\n" +
-	"\fPreviewShare\x12\x1e.karasu.v1.PreviewShareRequest\x1a\x1f.karasu.v1.PreviewShareResponse\"\x00B;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
+	"\fPreviewShare\x12\x1e.karasu.v1.PreviewShareRequest\x1a\x1f.karasu.v1.PreviewShareResponse\"\x00\x12H\n" +
+	"\tListAudit\x12\x1b.karasu.v1.ListAuditRequest\x1a\x1c.karasu.v1.ListAuditResponse\"\x00\x12N\n" +
+	"\vListRecords\x12\x1d.karasu.v1.ListRecordsRequest\x1a\x1e.karasu.v1.ListRecordsResponse\"\x00\x12H\n" +
+	"\tGetRecord\x12\x1b.karasu.v1.GetRecordRequest\x1a\x1c.karasu.v1.GetRecordResponse\"\x00\x12A\n" +
+	"\x06Backup\x12\x18.karasu.v1.BackupRequest\x1a\x19.karasu.v1.BackupResponse\"\x000\x01B;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
 
 var (
 	file_karasu_v1_api_proto_rawDescOnce sync.Once
@@ -3458,7 +3587,7 @@ func file_karasu_v1_api_proto_rawDescGZIP() []byte {
 }
 
 var file_karasu_v1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_karasu_v1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_karasu_v1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_karasu_v1_api_proto_goTypes = []any{
 	(Outcome)(0),                      // 0: karasu.v1.Outcome
 	(*Workload)(nil),                  // 1: karasu.v1.Workload
@@ -3501,44 +3630,53 @@ var file_karasu_v1_api_proto_goTypes = []any{
 	(*Topic)(nil),                     // 38: karasu.v1.Topic
 	(*ListTopicsResponse)(nil),        // 39: karasu.v1.ListTopicsResponse
 	(*PreviewShareRequest)(nil),       // 40: karasu.v1.PreviewShareRequest
-	(*PreviewedRecord)(nil),           // 41: karasu.v1.PreviewedRecord
-	(*WithheldWorkload)(nil),          // 42: karasu.v1.WithheldWorkload
-	(*PreviewShareResponse)(nil),      // 43: karasu.v1.PreviewShareResponse
-	(*Argument)(nil),                  // 44: karasu.v1.Argument
-	(*ResourceMetrics)(nil),           // 45: karasu.v1.ResourceMetrics
-	(*WatchedFolder)(nil),             // 46: karasu.v1.WatchedFolder
-	(*Refusal)(nil),                   // 47: karasu.v1.Refusal
-	(*Record)(nil),                    // 48: karasu.v1.Record
-	(*RunSummary)(nil),                // 49: karasu.v1.RunSummary
-	(*SupportModel)(nil),              // 50: karasu.v1.SupportModel
-	(*RuntimeModel)(nil),              // 51: karasu.v1.RuntimeModel
-	(*RuntimeExtent)(nil),             // 52: karasu.v1.RuntimeExtent
-	(*ImportExecutionsRequest)(nil),   // 53: karasu.v1.ImportExecutionsRequest
-	(*GetExecutionRequest)(nil),       // 54: karasu.v1.GetExecutionRequest
-	(*ListWorkloadsRequest)(nil),      // 55: karasu.v1.ListWorkloadsRequest
-	(*ApplyRulesRequest)(nil),         // 56: karasu.v1.ApplyRulesRequest
-	(*AttachMetricsRequest)(nil),      // 57: karasu.v1.AttachMetricsRequest
-	(*PredictRequest)(nil),            // 58: karasu.v1.PredictRequest
-	(*SweepRequest)(nil),              // 59: karasu.v1.SweepRequest
-	(*ResetPeersRequest)(nil),         // 60: karasu.v1.ResetPeersRequest
-	(*DiagnoseRequest)(nil),           // 61: karasu.v1.DiagnoseRequest
-	(*ImportExecutionsResponse)(nil),  // 62: karasu.v1.ImportExecutionsResponse
-	(*GetExecutionResponse)(nil),      // 63: karasu.v1.GetExecutionResponse
-	(*ListWorkloadsResponse)(nil),     // 64: karasu.v1.ListWorkloadsResponse
-	(*ApplyRulesResponse)(nil),        // 65: karasu.v1.ApplyRulesResponse
-	(*AttachMetricsResponse)(nil),     // 66: karasu.v1.AttachMetricsResponse
-	(*PredictResponse)(nil),           // 67: karasu.v1.PredictResponse
-	(*SweepResponse)(nil),             // 68: karasu.v1.SweepResponse
-	(*ResetPeersResponse)(nil),        // 69: karasu.v1.ResetPeersResponse
-	(*DiagnoseResponse)(nil),          // 70: karasu.v1.DiagnoseResponse
+	(*SharePolicy)(nil),               // 41: karasu.v1.SharePolicy
+	(*PreviewedRecord)(nil),           // 42: karasu.v1.PreviewedRecord
+	(*WithheldWorkload)(nil),          // 43: karasu.v1.WithheldWorkload
+	(*PreviewShareResponse)(nil),      // 44: karasu.v1.PreviewShareResponse
+	(*Argument)(nil),                  // 45: karasu.v1.Argument
+	(*ResourceMetrics)(nil),           // 46: karasu.v1.ResourceMetrics
+	(*WatchedFolder)(nil),             // 47: karasu.v1.WatchedFolder
+	(*Refusal)(nil),                   // 48: karasu.v1.Refusal
+	(*Record)(nil),                    // 49: karasu.v1.Record
+	(*RunSummary)(nil),                // 50: karasu.v1.RunSummary
+	(*SupportModel)(nil),              // 51: karasu.v1.SupportModel
+	(*RuntimeModel)(nil),              // 52: karasu.v1.RuntimeModel
+	(*RuntimeExtent)(nil),             // 53: karasu.v1.RuntimeExtent
+	(*ImportExecutionsRequest)(nil),   // 54: karasu.v1.ImportExecutionsRequest
+	(*GetExecutionRequest)(nil),       // 55: karasu.v1.GetExecutionRequest
+	(*ListWorkloadsRequest)(nil),      // 56: karasu.v1.ListWorkloadsRequest
+	(*ApplyRulesRequest)(nil),         // 57: karasu.v1.ApplyRulesRequest
+	(*AttachMetricsRequest)(nil),      // 58: karasu.v1.AttachMetricsRequest
+	(*PredictRequest)(nil),            // 59: karasu.v1.PredictRequest
+	(*SweepRequest)(nil),              // 60: karasu.v1.SweepRequest
+	(*ResetPeersRequest)(nil),         // 61: karasu.v1.ResetPeersRequest
+	(*DiagnoseRequest)(nil),           // 62: karasu.v1.DiagnoseRequest
+	(*ListAuditRequest)(nil),          // 63: karasu.v1.ListAuditRequest
+	(*ListRecordsRequest)(nil),        // 64: karasu.v1.ListRecordsRequest
+	(*GetRecordRequest)(nil),          // 65: karasu.v1.GetRecordRequest
+	(*BackupRequest)(nil),             // 66: karasu.v1.BackupRequest
+	(*ImportExecutionsResponse)(nil),  // 67: karasu.v1.ImportExecutionsResponse
+	(*GetExecutionResponse)(nil),      // 68: karasu.v1.GetExecutionResponse
+	(*ListWorkloadsResponse)(nil),     // 69: karasu.v1.ListWorkloadsResponse
+	(*ApplyRulesResponse)(nil),        // 70: karasu.v1.ApplyRulesResponse
+	(*AttachMetricsResponse)(nil),     // 71: karasu.v1.AttachMetricsResponse
+	(*PredictResponse)(nil),           // 72: karasu.v1.PredictResponse
+	(*SweepResponse)(nil),             // 73: karasu.v1.SweepResponse
+	(*ResetPeersResponse)(nil),        // 74: karasu.v1.ResetPeersResponse
+	(*DiagnoseResponse)(nil),          // 75: karasu.v1.DiagnoseResponse
+	(*ListAuditResponse)(nil),         // 76: karasu.v1.ListAuditResponse
+	(*ListRecordsResponse)(nil),       // 77: karasu.v1.ListRecordsResponse
+	(*GetRecordResponse)(nil),         // 78: karasu.v1.GetRecordResponse
+	(*BackupResponse)(nil),            // 79: karasu.v1.BackupResponse
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
-	44, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
+	45, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
 	1,  // 1: karasu.v1.Run.workload:type_name -> karasu.v1.Workload
 	2,  // 2: karasu.v1.Run.configuration:type_name -> karasu.v1.Configuration
 	0,  // 3: karasu.v1.Run.outcome:type_name -> karasu.v1.Outcome
-	45, // 4: karasu.v1.Run.metrics:type_name -> karasu.v1.ResourceMetrics
-	46, // 5: karasu.v1.StatusResponse.watched:type_name -> karasu.v1.WatchedFolder
+	46, // 4: karasu.v1.Run.metrics:type_name -> karasu.v1.ResourceMetrics
+	47, // 5: karasu.v1.StatusResponse.watched:type_name -> karasu.v1.WatchedFolder
 	3,  // 6: karasu.v1.ImportRunsRequest.runs:type_name -> karasu.v1.Run
 	3,  // 7: karasu.v1.ListRunsResponse.runs:type_name -> karasu.v1.Run
 	1,  // 8: karasu.v1.SearchSettings.workload:type_name -> karasu.v1.Workload
@@ -3574,69 +3712,78 @@ var file_karasu_v1_api_proto_depIdxs = []int32{
 	13, // 38: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
 	13, // 39: karasu.v1.RecommendResponse.without_others:type_name -> karasu.v1.Prediction
 	15, // 40: karasu.v1.RecommendResponse.next:type_name -> karasu.v1.Suggestion
-	47, // 41: karasu.v1.Peer.refusals:type_name -> karasu.v1.Refusal
+	48, // 41: karasu.v1.Peer.refusals:type_name -> karasu.v1.Refusal
 	35, // 42: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
 	38, // 43: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
-	48, // 44: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
-	49, // 45: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
-	50, // 46: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
-	51, // 47: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
-	52, // 48: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
-	41, // 49: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	42, // 50: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	4,  // 51: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 52: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 53: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	10, // 54: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
-	53, // 55: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
-	54, // 56: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
-	55, // 57: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
-	56, // 58: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
-	57, // 59: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
-	18, // 60: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	20, // 61: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	22, // 62: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	24, // 63: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
-	26, // 64: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	28, // 65: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	30, // 66: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	32, // 67: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	58, // 68: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
-	59, // 69: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
-	34, // 70: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	60, // 71: karasu.v1.KarasuService.ResetPeers:input_type -> karasu.v1.ResetPeersRequest
-	61, // 72: karasu.v1.KarasuService.Diagnose:input_type -> karasu.v1.DiagnoseRequest
-	37, // 73: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	40, // 74: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	5,  // 75: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 76: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 77: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 78: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	62, // 79: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
-	63, // 80: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
-	64, // 81: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
-	65, // 82: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
-	66, // 83: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
-	19, // 84: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 85: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 86: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 87: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 88: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 89: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 90: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 91: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	67, // 92: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
-	68, // 93: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
-	36, // 94: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	69, // 95: karasu.v1.KarasuService.ResetPeers:output_type -> karasu.v1.ResetPeersResponse
-	70, // 96: karasu.v1.KarasuService.Diagnose:output_type -> karasu.v1.DiagnoseResponse
-	39, // 97: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	43, // 98: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	75, // [75:99] is the sub-list for method output_type
-	51, // [51:75] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	49, // 44: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
+	50, // 45: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
+	51, // 46: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
+	52, // 47: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
+	53, // 48: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
+	42, // 49: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	43, // 50: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	41, // 51: karasu.v1.PreviewShareResponse.policy:type_name -> karasu.v1.SharePolicy
+	4,  // 52: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,  // 53: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,  // 54: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	10, // 55: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
+	54, // 56: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
+	55, // 57: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
+	56, // 58: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
+	57, // 59: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
+	58, // 60: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
+	18, // 61: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	20, // 62: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	22, // 63: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	24, // 64: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
+	26, // 65: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	28, // 66: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	30, // 67: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	32, // 68: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	59, // 69: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
+	60, // 70: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
+	34, // 71: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	61, // 72: karasu.v1.KarasuService.ResetPeers:input_type -> karasu.v1.ResetPeersRequest
+	62, // 73: karasu.v1.KarasuService.Diagnose:input_type -> karasu.v1.DiagnoseRequest
+	37, // 74: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	40, // 75: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	63, // 76: karasu.v1.KarasuService.ListAudit:input_type -> karasu.v1.ListAuditRequest
+	64, // 77: karasu.v1.KarasuService.ListRecords:input_type -> karasu.v1.ListRecordsRequest
+	65, // 78: karasu.v1.KarasuService.GetRecord:input_type -> karasu.v1.GetRecordRequest
+	66, // 79: karasu.v1.KarasuService.Backup:input_type -> karasu.v1.BackupRequest
+	5,  // 80: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 81: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 82: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 83: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	67, // 84: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
+	68, // 85: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
+	69, // 86: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
+	70, // 87: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
+	71, // 88: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
+	19, // 89: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 90: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 91: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 92: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 93: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 94: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 95: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 96: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	72, // 97: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
+	73, // 98: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
+	36, // 99: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	74, // 100: karasu.v1.KarasuService.ResetPeers:output_type -> karasu.v1.ResetPeersResponse
+	75, // 101: karasu.v1.KarasuService.Diagnose:output_type -> karasu.v1.DiagnoseResponse
+	39, // 102: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	44, // 103: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	76, // 104: karasu.v1.KarasuService.ListAudit:output_type -> karasu.v1.ListAuditResponse
+	77, // 105: karasu.v1.KarasuService.ListRecords:output_type -> karasu.v1.ListRecordsResponse
+	78, // 106: karasu.v1.KarasuService.GetRecord:output_type -> karasu.v1.GetRecordResponse
+	79, // 107: karasu.v1.KarasuService.Backup:output_type -> karasu.v1.BackupResponse
+	80, // [80:108] is the sub-list for method output_type
+	52, // [52:80] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }
@@ -3645,8 +3792,9 @@ func file_karasu_v1_api_proto_init() {
 		return
 	}
 	file_karasu_v1_execution_proto_init()
-	file_karasu_v1_predict_proto_init()
 	file_karasu_v1_network_proto_init()
+	file_karasu_v1_operations_proto_init()
+	file_karasu_v1_predict_proto_init()
 	file_karasu_v1_record_proto_init()
 	file_karasu_v1_runtime_proto_init()
 	file_karasu_v1_api_proto_msgTypes[12].OneofWrappers = []any{}
@@ -3659,7 +3807,7 @@ func file_karasu_v1_api_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_karasu_v1_api_proto_rawDesc), len(file_karasu_v1_api_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -98,6 +98,15 @@ const (
 	// KarasuServicePreviewShareProcedure is the fully-qualified name of the KarasuService's
 	// PreviewShare RPC.
 	KarasuServicePreviewShareProcedure = "/karasu.v1.KarasuService/PreviewShare"
+	// KarasuServiceListAuditProcedure is the fully-qualified name of the KarasuService's ListAudit RPC.
+	KarasuServiceListAuditProcedure = "/karasu.v1.KarasuService/ListAudit"
+	// KarasuServiceListRecordsProcedure is the fully-qualified name of the KarasuService's ListRecords
+	// RPC.
+	KarasuServiceListRecordsProcedure = "/karasu.v1.KarasuService/ListRecords"
+	// KarasuServiceGetRecordProcedure is the fully-qualified name of the KarasuService's GetRecord RPC.
+	KarasuServiceGetRecordProcedure = "/karasu.v1.KarasuService/GetRecord"
+	// KarasuServiceBackupProcedure is the fully-qualified name of the KarasuService's Backup RPC.
+	KarasuServiceBackupProcedure = "/karasu.v1.KarasuService/Backup"
 )
 
 // KarasuServiceClient is a client for the karasu.v1.KarasuService service.
@@ -156,6 +165,14 @@ type KarasuServiceClient interface {
 	ListTopics(context.Context, *connect.Request[v1.ListTopicsRequest]) (*connect.Response[v1.ListTopicsResponse], error)
 	// PreviewShare shows exactly the records that leave.
 	PreviewShare(context.Context, *connect.Request[v1.PreviewShareRequest]) (*connect.Response[v1.PreviewShareResponse], error)
+	// ListAudit lists what has left, record by record.
+	ListAudit(context.Context, *connect.Request[v1.ListAuditRequest]) (*connect.Response[v1.ListAuditResponse], error)
+	// ListRecords describes the records of the commons.
+	ListRecords(context.Context, *connect.Request[v1.ListRecordsRequest]) (*connect.Response[v1.ListRecordsResponse], error)
+	// GetRecord decodes and verifies one of them.
+	GetRecord(context.Context, *connect.Request[v1.GetRecordRequest]) (*connect.Response[v1.GetRecordResponse], error)
+	// Backup sends a copy of the home, keys included: on the unix socket only.
+	Backup(context.Context, *connect.Request[v1.BackupRequest]) (*connect.ServerStreamForClient[v1.BackupResponse], error)
 }
 
 // NewKarasuServiceClient constructs a client for the karasu.v1.KarasuService service. By default,
@@ -313,6 +330,30 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(karasuServiceMethods.ByName("PreviewShare")),
 			connect.WithClientOptions(opts...),
 		),
+		listAudit: connect.NewClient[v1.ListAuditRequest, v1.ListAuditResponse](
+			httpClient,
+			baseURL+KarasuServiceListAuditProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ListAudit")),
+			connect.WithClientOptions(opts...),
+		),
+		listRecords: connect.NewClient[v1.ListRecordsRequest, v1.ListRecordsResponse](
+			httpClient,
+			baseURL+KarasuServiceListRecordsProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ListRecords")),
+			connect.WithClientOptions(opts...),
+		),
+		getRecord: connect.NewClient[v1.GetRecordRequest, v1.GetRecordResponse](
+			httpClient,
+			baseURL+KarasuServiceGetRecordProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("GetRecord")),
+			connect.WithClientOptions(opts...),
+		),
+		backup: connect.NewClient[v1.BackupRequest, v1.BackupResponse](
+			httpClient,
+			baseURL+KarasuServiceBackupProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("Backup")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -342,6 +383,10 @@ type karasuServiceClient struct {
 	diagnose          *connect.Client[v1.DiagnoseRequest, v1.DiagnoseResponse]
 	listTopics        *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
 	previewShare      *connect.Client[v1.PreviewShareRequest, v1.PreviewShareResponse]
+	listAudit         *connect.Client[v1.ListAuditRequest, v1.ListAuditResponse]
+	listRecords       *connect.Client[v1.ListRecordsRequest, v1.ListRecordsResponse]
+	getRecord         *connect.Client[v1.GetRecordRequest, v1.GetRecordResponse]
+	backup            *connect.Client[v1.BackupRequest, v1.BackupResponse]
 }
 
 // Status calls karasu.v1.KarasuService.Status.
@@ -464,6 +509,26 @@ func (c *karasuServiceClient) PreviewShare(ctx context.Context, req *connect.Req
 	return c.previewShare.CallUnary(ctx, req)
 }
 
+// ListAudit calls karasu.v1.KarasuService.ListAudit.
+func (c *karasuServiceClient) ListAudit(ctx context.Context, req *connect.Request[v1.ListAuditRequest]) (*connect.Response[v1.ListAuditResponse], error) {
+	return c.listAudit.CallUnary(ctx, req)
+}
+
+// ListRecords calls karasu.v1.KarasuService.ListRecords.
+func (c *karasuServiceClient) ListRecords(ctx context.Context, req *connect.Request[v1.ListRecordsRequest]) (*connect.Response[v1.ListRecordsResponse], error) {
+	return c.listRecords.CallUnary(ctx, req)
+}
+
+// GetRecord calls karasu.v1.KarasuService.GetRecord.
+func (c *karasuServiceClient) GetRecord(ctx context.Context, req *connect.Request[v1.GetRecordRequest]) (*connect.Response[v1.GetRecordResponse], error) {
+	return c.getRecord.CallUnary(ctx, req)
+}
+
+// Backup calls karasu.v1.KarasuService.Backup.
+func (c *karasuServiceClient) Backup(ctx context.Context, req *connect.Request[v1.BackupRequest]) (*connect.ServerStreamForClient[v1.BackupResponse], error) {
+	return c.backup.CallServerStream(ctx, req)
+}
+
 // KarasuServiceHandler is an implementation of the karasu.v1.KarasuService service.
 type KarasuServiceHandler interface {
 	// Status says what the daemon is and holds.
@@ -520,6 +585,14 @@ type KarasuServiceHandler interface {
 	ListTopics(context.Context, *connect.Request[v1.ListTopicsRequest]) (*connect.Response[v1.ListTopicsResponse], error)
 	// PreviewShare shows exactly the records that leave.
 	PreviewShare(context.Context, *connect.Request[v1.PreviewShareRequest]) (*connect.Response[v1.PreviewShareResponse], error)
+	// ListAudit lists what has left, record by record.
+	ListAudit(context.Context, *connect.Request[v1.ListAuditRequest]) (*connect.Response[v1.ListAuditResponse], error)
+	// ListRecords describes the records of the commons.
+	ListRecords(context.Context, *connect.Request[v1.ListRecordsRequest]) (*connect.Response[v1.ListRecordsResponse], error)
+	// GetRecord decodes and verifies one of them.
+	GetRecord(context.Context, *connect.Request[v1.GetRecordRequest]) (*connect.Response[v1.GetRecordResponse], error)
+	// Backup sends a copy of the home, keys included: on the unix socket only.
+	Backup(context.Context, *connect.Request[v1.BackupRequest], *connect.ServerStream[v1.BackupResponse]) error
 }
 
 // NewKarasuServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -673,6 +746,30 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(karasuServiceMethods.ByName("PreviewShare")),
 		connect.WithHandlerOptions(opts...),
 	)
+	karasuServiceListAuditHandler := connect.NewUnaryHandler(
+		KarasuServiceListAuditProcedure,
+		svc.ListAudit,
+		connect.WithSchema(karasuServiceMethods.ByName("ListAudit")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceListRecordsHandler := connect.NewUnaryHandler(
+		KarasuServiceListRecordsProcedure,
+		svc.ListRecords,
+		connect.WithSchema(karasuServiceMethods.ByName("ListRecords")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceGetRecordHandler := connect.NewUnaryHandler(
+		KarasuServiceGetRecordProcedure,
+		svc.GetRecord,
+		connect.WithSchema(karasuServiceMethods.ByName("GetRecord")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceBackupHandler := connect.NewServerStreamHandler(
+		KarasuServiceBackupProcedure,
+		svc.Backup,
+		connect.WithSchema(karasuServiceMethods.ByName("Backup")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/karasu.v1.KarasuService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case KarasuServiceStatusProcedure:
@@ -723,6 +820,14 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 			karasuServiceListTopicsHandler.ServeHTTP(w, r)
 		case KarasuServicePreviewShareProcedure:
 			karasuServicePreviewShareHandler.ServeHTTP(w, r)
+		case KarasuServiceListAuditProcedure:
+			karasuServiceListAuditHandler.ServeHTTP(w, r)
+		case KarasuServiceListRecordsProcedure:
+			karasuServiceListRecordsHandler.ServeHTTP(w, r)
+		case KarasuServiceGetRecordProcedure:
+			karasuServiceGetRecordHandler.ServeHTTP(w, r)
+		case KarasuServiceBackupProcedure:
+			karasuServiceBackupHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -826,4 +931,20 @@ func (UnimplementedKarasuServiceHandler) ListTopics(context.Context, *connect.Re
 
 func (UnimplementedKarasuServiceHandler) PreviewShare(context.Context, *connect.Request[v1.PreviewShareRequest]) (*connect.Response[v1.PreviewShareResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.PreviewShare is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ListAudit(context.Context, *connect.Request[v1.ListAuditRequest]) (*connect.Response[v1.ListAuditResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ListAudit is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ListRecords(context.Context, *connect.Request[v1.ListRecordsRequest]) (*connect.Response[v1.ListRecordsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ListRecords is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) GetRecord(context.Context, *connect.Request[v1.GetRecordRequest]) (*connect.Response[v1.GetRecordResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.GetRecord is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) Backup(context.Context, *connect.Request[v1.BackupRequest], *connect.ServerStream[v1.BackupResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.Backup is not implemented"))
 }
