@@ -1,13 +1,14 @@
 package p2p
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
-	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/peer"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
@@ -44,20 +45,6 @@ const (
 	DefaultDiscoveryInterval = 2 * time.Minute
 	// DefaultVersion stands in the user agent where the caller gives none.
 	DefaultVersion = "dev"
-	// DefaultConnectionsLow and DefaultConnectionsHigh are where trimming of idle
-	// connections stops and starts. A mesh needs 12 peers a topic; 64 leaves room
-	// for topics whose members differ.
-	DefaultConnectionsLow  = 64
-	DefaultConnectionsHigh = 128
-	// DefaultConnectionsPerAddress bounds connections from one address outside the
-	// exempt prefixes: 8 are what one peer's parallel dials may use, and four
-	// daemons behind one address translator is a common office.
-	DefaultConnectionsPerAddress = 32
-	// DefaultMemoryBytes is what libp2p may reserve for buffers. Two thirds of the
-	// 150 MB that a daemon may use at rest.
-	DefaultMemoryBytes = 96 << 20
-	// DefaultFileDescriptors is what sockets may use; half of the usual 1024.
-	DefaultFileDescriptors = 512
 )
 
 // Config says how a node takes part in the network. The zero value is a public
@@ -65,14 +52,21 @@ const (
 type Config struct {
 	// Version is part of the user agent, "karasu/<version>".
 	Version string
+	// Role is what the node does for others; empty is [Leaf].
+	Role Role
 	// Listen are multiaddresses. Empty means TCP and QUIC on all IPv4 interfaces.
 	Listen []string
+	// DialOnly listens nowhere: the node is reached through its relays, if at all.
+	DialOnly bool
 	// Announce replaces the addresses that others are told. Empty announces what
 	// the host listens on.
 	Announce []string
 	// Bootstrap are multiaddresses that end in /p2p/<peer id>. They are dialled
 	// again and again until they are connected.
 	Bootstrap []string
+	// Relays are hubs, as in Bootstrap, through which others reach this node. It is
+	// for a node that cannot be dialled, so a hub has none.
+	Relays []string
 	// MDNS finds peers on the local network.
 	MDNS bool
 	// MDNSService overrides [DefaultMDNSService].
@@ -89,28 +83,6 @@ type Config struct {
 	RedialInterval, DiscoveryInterval time.Duration
 	// Limits bound what the network may use.
 	Limits Limits
-	// Scoring turns on the gossip layer's peer scores, for open networks. Nil is off.
-	Scoring *Scoring
-}
-
-// Scoring is how peers are scored. Both fields are needed.
-type Scoring struct {
-	Params     *pubsub.PeerScoreParams
-	Thresholds *pubsub.PeerScoreThresholds
-}
-
-// Limits bound what the network may use. Zero fields take the defaults.
-type Limits struct {
-	// ConnectionsLow and ConnectionsHigh are the connection manager's marks.
-	ConnectionsLow, ConnectionsHigh int
-	// ConnectionsPerAddress bounds connections from one IPv4 address or IPv6 /56.
-	ConnectionsPerAddress int
-	// ExemptPrefixes, such as "10.1.0.0/16", are members' networks: no bound and no
-	// rate by address applies there. Loopback is always exempt.
-	ExemptPrefixes []string
-	// MemoryBytes and FileDescriptors size the resource manager.
-	MemoryBytes     int64
-	FileDescriptors int
 }
 
 // Loopback returns the configuration of tests and of the demo: free ports on
@@ -132,15 +104,26 @@ func (c Config) Validate() error {
 // settings is a Config with its strings parsed and its defaults filled in.
 type settings struct {
 	Config
-	listen, announce []ma.Multiaddr
-	bootstrap        []peer.AddrInfo
-	allow            []peer.ID
-	exempt           []netip.Prefix
+	listen, announce  []ma.Multiaddr
+	bootstrap, relays []peer.AddrInfo
+	allow             []peer.ID
+	exempt            []netip.Prefix
 }
 
 func (c Config) parse() (settings, error) {
 	s := settings{Config: c}
-	if len(c.Listen) == 0 {
+	if s.Role == "" {
+		s.Role = Leaf
+	}
+	switch {
+	case s.Role != Leaf && s.Role != Hub:
+		return s, fmt.Errorf("%w: role must be %q or %q: %q", ErrConfig, Leaf, Hub, c.Role)
+	case s.Role == Hub && (c.DialOnly || len(c.Relays) > 0):
+		return s, fmt.Errorf("%w: a hub is dialled by others, so it must listen and needs no relays; its role could be %q", ErrConfig, Leaf)
+	case c.DialOnly && len(c.Listen) > 0:
+		return s, fmt.Errorf("%w: a node that only dials has no addresses to listen on", ErrConfig)
+	}
+	if len(c.Listen) == 0 && !c.DialOnly {
 		s.Listen = []string{DefaultListenTCP, DefaultListenQUIC}
 	}
 	orString(&s.Version, DefaultVersion)
@@ -148,11 +131,7 @@ func (c Config) parse() (settings, error) {
 	orString(&s.Rendezvous, DefaultRendezvous)
 	orNumber(&s.RedialInterval, DefaultRedialInterval)
 	orNumber(&s.DiscoveryInterval, DefaultDiscoveryInterval)
-	orNumber(&s.Limits.ConnectionsLow, DefaultConnectionsLow)
-	orNumber(&s.Limits.ConnectionsHigh, max(DefaultConnectionsHigh, 2*s.Limits.ConnectionsLow))
-	orNumber(&s.Limits.ConnectionsPerAddress, DefaultConnectionsPerAddress)
-	orNumber(&s.Limits.MemoryBytes, DefaultMemoryBytes)
-	orNumber(&s.Limits.FileDescriptors, DefaultFileDescriptors)
+	s.Limits = s.Limits.withDefaults(s.Role)
 
 	if s.RedialInterval < 0 || s.DiscoveryInterval < 0 {
 		return s, fmt.Errorf("%w: intervals must be positive", ErrConfig)
@@ -168,12 +147,11 @@ func (c Config) parse() (settings, error) {
 	if s.announce, err = parseAddrs("announce", c.Announce); err != nil {
 		return s, err
 	}
-	for _, b := range c.Bootstrap {
-		info, err := peer.AddrInfoFromString(b)
-		if err != nil {
-			return s, fmt.Errorf("%w: bootstrap peer %q must end in /p2p/<peer id>: %w", ErrConfig, b, err)
-		}
-		s.bootstrap = append(s.bootstrap, *info)
+	if s.bootstrap, err = parsePeers("bootstrap peer", c.Bootstrap); err != nil {
+		return s, err
+	}
+	if s.relays, err = parsePeers("relay", c.Relays); err != nil {
+		return s, err
 	}
 	for _, a := range c.Allowlist {
 		id, err := peer.Decode(a)
@@ -190,6 +168,27 @@ func (c Config) parse() (settings, error) {
 		s.exempt = append(s.exempt, prefix.Masked())
 	}
 	return s, nil
+}
+
+// parsePeers reads addresses of peers, one entry a peer.
+func parsePeers(field string, in []string) ([]peer.AddrInfo, error) {
+	addrs := make([]ma.Multiaddr, 0, len(in))
+	for _, a := range in {
+		m, err := ma.NewMultiaddr(a)
+		if err == nil {
+			_, err = peer.AddrInfoFromP2pAddr(m)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s %q must end in /p2p/<peer id>: %w", ErrConfig, field, a, err)
+		}
+		addrs = append(addrs, m)
+	}
+	infos, err := peer.AddrInfosFromP2pAddrs(addrs...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrConfig, field, err)
+	}
+	slices.SortFunc(infos, func(a, b peer.AddrInfo) int { return cmp.Compare(a.ID, b.ID) })
+	return infos, nil
 }
 
 func parseAddrs(field string, in []string) ([]ma.Multiaddr, error) {

@@ -9,30 +9,29 @@ import (
 	dht "github.com/libp2p/go-libp2p-kad-dht"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
-	"github.com/libp2p/go-libp2p/p2p/discovery/routing"
 )
 
 const (
 	// dhtPrefix keeps our DHT apart from the public one of IPFS.
 	dhtPrefix protocol.ID = "/karasu"
-	// maxFound bounds how many peers of one lookup are dialled.
-	maxFound = 64
-	// lookupTimeout bounds one round of rendezvous.
-	lookupTimeout = time.Minute
-	// firstLookup is how soon the DHT is asked after Start: bootstrap peers are
-	// connected by then, and an empty routing table finds nobody.
-	firstLookup = 2 * time.Second
 )
 
 // startDiscovery starts what the configuration asks for. Callers hold n.mu.
 func (n *Network) startDiscovery() error {
 	if n.settings.DHT {
-		// Every node serves: in a private network there is nobody else to do it.
+		// Every node serves unless it knows that nobody can dial it: in a private
+		// network there is nobody else to do it.
+		mode := dht.ModeAutoServer
+		switch {
+		case n.settings.Role == Hub:
+			mode = dht.ModeServer
+		case n.settings.DialOnly:
+			mode = dht.ModeClient
+		}
 		d, err := dht.New(n.host,
-			dht.Mode(dht.ModeServer),
+			dht.Mode(mode),
 			dht.ProtocolPrefix(dhtPrefix),
 			dht.DisableValues(),
 			dht.BootstrapPeers(n.settings.bootstrap...),
@@ -83,46 +82,17 @@ func (n *Network) dial(info peer.AddrInfo) error {
 	return nil
 }
 
-// rendezvousLoop advertises the node in the DHT and dials who else did.
-func (n *Network) rendezvousLoop() {
-	disc := routing.NewRoutingDiscovery(n.dht)
-	for wait := firstLookup; n.sleep(wait); wait = jitter(n.settings.DiscoveryInterval) {
-		n.rendezvous(disc)
-	}
-}
-
-func (n *Network) rendezvous(disc *routing.RoutingDiscovery) {
-	ctx, cancel := context.WithTimeout(n.ctx, lookupTimeout)
-	defer cancel()
-	// Adverts last for hours; repeating them each round costs little and makes up
-	// for keepers that left.
-	if _, err := disc.Advertise(ctx, n.settings.Rendezvous); err != nil {
-		n.logger.Debug("rendezvous: advertising failed", "error", err)
-	}
-	peers, err := disc.FindPeers(ctx, n.settings.Rendezvous)
-	if err != nil {
-		n.logger.Debug("rendezvous: lookup failed", "error", err)
-		return
-	}
-	dialled := 0
-	for info := range peers {
-		if info.ID == n.host.ID() || len(info.Addrs) == 0 || dialled >= maxFound {
-			continue
-		}
-		n.host.Peerstore().AddAddrs(info.ID, info.Addrs, peerstore.TempAddrTTL)
-		if len(n.host.Network().Peers()) < n.settings.Limits.ConnectionsLow {
-			dialled++
-			_ = n.dial(info) // others may be found, and the next round asks again
-		}
-	}
-}
-
 // sleep waits and reports false when the network closes.
-func (n *Network) sleep(d time.Duration) bool {
+func (n *Network) sleep(d time.Duration) bool { return n.sleepOr(d, nil) }
+
+// sleepOr is sleep that a signal ends early.
+func (n *Network) sleepOr(d time.Duration, signal <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
+	case <-signal:
 		return true
 	case <-n.ctx.Done():
 		return false

@@ -48,17 +48,32 @@ func (f *dialFailures) of(id peer.ID) string {
 	return f.reason[id]
 }
 
-// noteDial keeps how dialling a bootstrap peer ended, and warns of a failure once,
-// and again where the reason changes.
+func (f *dialFailures) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.reason)
+}
+
+// isRelay says whether the configuration names a peer as a relay.
+func (n *Network) isRelay(id peer.ID) bool {
+	return slices.ContainsFunc(n.settings.relays, func(r peer.AddrInfo) bool { return r.ID == id })
+}
+
+// noteDial keeps how dialling a bootstrap peer or relay ended, and warns of a failure
+// once, and again where the reason changes.
 func (n *Network) noteDial(t peer.AddrInfo, err error) {
-	isBootstrap := slices.ContainsFunc(n.settings.bootstrap, func(b peer.AddrInfo) bool { return b.ID == t.ID })
+	kind := "bootstrap peer"
+	if n.isRelay(t.ID) {
+		kind = "relay"
+	}
+	named := kind == "relay" || slices.ContainsFunc(n.settings.bootstrap, func(b peer.AddrInfo) bool { return b.ID == t.ID })
 	switch {
-	case !isBootstrap || n.ctx.Err() != nil:
+	case !named || n.ctx.Err() != nil:
 	case err == nil:
 		n.failures.clear(t.ID)
 	default:
 		if reason := dialReason(err); n.failures.set(t.ID, reason) {
-			n.logger.Warn("bootstrap peer cannot be dialled; it is tried again and again", "peer", t.ID, "error", reason)
+			n.logger.Warn(kind+" cannot be dialled; it is tried again and again", "peer", t.ID, "error", reason)
 		}
 	}
 }

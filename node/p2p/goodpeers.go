@@ -98,6 +98,15 @@ func (g *goodPeers) seen(id peer.ID, addrs []ma.Multiaddr, at time.Time) {
 	g.dirty = true
 }
 
+// reset forgets all peers and says how many there were.
+func (g *goodPeers) reset() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := len(g.peers)
+	g.peers, g.dirty = nil, true
+	return n
+}
+
 // infos returns the peers with those addresses that can be read.
 func (g *goodPeers) infos() []peer.AddrInfo {
 	g.mu.Lock()

@@ -47,7 +47,7 @@ const (
 )
 
 // newGossip builds the gossip layer. It ends when ctx does.
-func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, scoring *Scoring, logger *slog.Logger) (*pubsub.PubSub, error) {
+func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, scores *scores, logger *slog.Logger) (*pubsub.PubSub, error) {
 	params := pubsub.DefaultGossipSubParams()
 	params.D, params.Dlo, params.Dhi = meshDegree, meshDegreeLow, meshDegreeHigh
 	params.HistoryLength, params.HistoryGossip = historyLength, historyGossip
@@ -67,10 +67,7 @@ func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, sco
 		pubsub.WithLogger(slog.New(demoted{logger.Handler()})),
 		pubsub.WithRPCLogger(slog.New(slog.DiscardHandler)),
 	}
-	if scoring != nil {
-		opts = append(opts, pubsub.WithPeerScore(scoring.Params, scoring.Thresholds))
-	}
-	ps, err := pubsub.NewGossipSub(ctx, h, opts...)
+	ps, err := pubsub.NewGossipSub(ctx, h, append(opts, scores.options()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("gossip layer: %w", err)
 	}

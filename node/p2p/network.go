@@ -8,16 +8,19 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p"
 	dht "github.com/libp2p/go-libp2p-kad-dht"
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/event"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
+	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
@@ -47,6 +50,13 @@ type Network struct {
 	filter   *subscriptionFilter
 	good     *goodPeers
 	failures dialFailures
+	reserved *reservations
+	scores   *scores
+	// reachability is a [network.Reachability].
+	reachability atomic.Int32
+	// resets counts calls of Reset, and kick wakes the redial loop.
+	resets atomic.Int64
+	kick   chan struct{}
 
 	// ctx ends when the network closes; the gossip layer and all loops hang on it.
 	ctx    context.Context
@@ -58,6 +68,7 @@ type Network struct {
 	closed  bool
 	mdns    mdns.Service
 	dht     *dht.IpfsDHT
+	reach   event.Subscription
 }
 
 // PeerInfo is what is known about a peer.
@@ -69,9 +80,14 @@ type PeerInfo struct {
 	Latency time.Duration
 	// Bootstrap says that the configuration names the peer.
 	Bootstrap bool
-	// LastError is why a bootstrap peer could not be dialled last; empty while it is
-	// connected, and before it was tried.
+	// LastError is why a bootstrap peer or relay could not be dialled last; empty while
+	// it is connected, and before it was tried.
 	LastError string
+	// Relayed says that it is connected through relays only.
+	Relayed bool
+	// Score is what the gossip layer thinks of it, if Scored; 0 is neutral.
+	Score  float64
+	Scored bool
 }
 
 // New validates the configuration and builds the host without listening yet. The
@@ -96,17 +112,20 @@ func New(ctx context.Context, priv crypto.PrivKey, cfg Config, logger *slog.Logg
 		logger:   logger.With("component", "p2p"),
 		gater:    newGater(s.allow),
 		filter:   newSubscriptionFilter(),
+		reserved: new(reservations),
+		scores:   new(scores),
+		kick:     make(chan struct{}, 1),
 	}
 	if n.good, err = loadGoodPeers(s.GoodPeersPath); err != nil {
 		// The file only saves time; a damaged one is not worth refusing to start.
 		n.logger.Warn("good peers are lost, starting without them", "path", s.GoodPeersPath, "error", err)
 	}
-	if n.host, err = newHost(priv, s, n.gater); err != nil {
+	if n.host, err = newHost(priv, s, n.gater, n.reserved); err != nil {
 		return nil, err
 	}
 	n.ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	//nolint:contextcheck // the gossip layer lives as long as the network
-	if n.gossip, err = newGossip(n.ctx, n.host, n.filter, s.Scoring, n.logger.With("layer", "gossip")); err != nil {
+	if n.gossip, err = newGossip(n.ctx, n.host, n.filter, n.scores, n.logger.With("layer", "gossip")); err != nil {
 		n.cancel()
 		return nil, errors.Join(err, n.host.Close())
 	}
@@ -115,7 +134,7 @@ func New(ctx context.Context, priv crypto.PrivKey, cfg Config, logger *slog.Logg
 
 // newHost builds a libp2p host with every option chosen here, so that a new
 // release of the library does not change what the node does.
-func newHost(priv crypto.PrivKey, s settings, g *gater) (host.Host, error) {
+func newHost(priv crypto.PrivKey, s settings, g *gater, reserved *reservations) (host.Host, error) {
 	resources, err := newResourceManager(s.Limits, s.exempt)
 	if err != nil {
 		return nil, err
@@ -139,12 +158,25 @@ func newHost(priv crypto.PrivKey, s settings, g *gater) (host.Host, error) {
 		libp2p.UserAgent("karasu/" + s.Version),
 		libp2p.ProtocolVersion(protocolVersion),
 		libp2p.WithDialTimeout(dialTimeout),
-		libp2p.DisableRelay(),
+		// Every node can dial those that are behind a relay, and meet them half way.
+		libp2p.EnableRelay(),
+		libp2p.EnableHolePunching(),
 		libp2p.DisableMetrics(),
 		libp2p.Ping(true),
+		libp2p.AddrsFactory(func(found []ma.Multiaddr) []ma.Multiaddr {
+			if len(s.announce) > 0 {
+				found = slices.Clone(s.announce)
+			}
+			return append(found, reserved.circuits()...)
+		}),
 	}
-	if len(s.announce) > 0 {
-		opts = append(opts, libp2p.AddrsFactory(func([]ma.Multiaddr) []ma.Multiaddr { return slices.Clone(s.announce) }))
+	switch {
+	case s.Role == Hub:
+		// Who runs a hub says that it can be dialled. It relays, and tries for others
+		// whether they can be.
+		opts = append(opts, libp2p.ForceReachabilityPublic(), libp2p.EnableRelayService(relayService(s.Limits, g)...), libp2p.EnableNATService())
+	case len(s.relays) > 0:
+		opts = append(opts, libp2p.ForceReachabilityPrivate())
 	}
 	h, err := libp2p.New(opts...)
 	if err != nil {
@@ -171,10 +203,22 @@ func (n *Network) Start(ctx context.Context) error {
 		ConnectedF:    n.onConnected,
 		DisconnectedF: n.onDisconnected,
 	})
+	sub, err := n.host.EventBus().Subscribe(new(event.EvtLocalReachabilityChanged), eventbus.Name("karasu/p2p"))
+	if err != nil {
+		return fmt.Errorf("watching reachability: %w", err)
+	}
+	n.reach = sub
+	n.loops.Go(func() { n.watchReachability(sub) })
+	n.host.SetStreamHandler(clockProtocol, tell)
 	// One by one: given several, the library is content if one of them works.
 	for _, a := range n.settings.listen {
 		if err := n.host.Network().Listen(a); err != nil {
 			return fmt.Errorf("listen on %s: %w", a, err)
+		}
+	}
+	if len(n.settings.relays) > 0 {
+		if err := n.host.Network().Listen(everyCircuit); err != nil {
+			return fmt.Errorf("listen behind relays: %w", err)
 		}
 	}
 	if err := n.startDiscovery(); err != nil {
@@ -183,6 +227,9 @@ func (n *Network) Start(ctx context.Context) error {
 	n.started = true
 	n.loops.Go(n.redialLoop)
 	n.loops.Go(n.pingLoop)
+	if len(n.settings.relays) > 0 {
+		n.loops.Go(n.relayLoop)
+	}
 	if n.dht != nil {
 		n.loops.Go(n.rendezvousLoop)
 	}
@@ -209,6 +256,9 @@ func (n *Network) Close() error {
 	errs = append(errs, n.good.save())
 	n.cancel()
 	n.loops.Wait()
+	if n.reach != nil {
+		errs = append(errs, n.reach.Close())
+	}
 	if n.dht != nil {
 		errs = append(errs, n.dht.Close())
 	}
@@ -302,7 +352,10 @@ func (n *Network) Peers() []PeerInfo {
 		if len(p.Addrs) == 0 {
 			p.Addrs = named
 		}
-		if isBootstrap && !p.Connected {
+		p.Score, p.Scored = n.scores.of(id)
+		conns := net.ConnsToPeer(id)
+		p.Relayed = len(conns) > 0 && !slices.ContainsFunc(conns, func(c network.Conn) bool { return !isCircuit(c.RemoteMultiaddr()) })
+		if (isBootstrap || n.isRelay(id)) && !p.Connected {
 			p.LastError = n.failures.of(id)
 			if !n.gater.allowed(id) {
 				p.LastError = ErrNotAllowed.Error()

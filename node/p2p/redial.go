@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,12 +23,12 @@ const (
 	pingTimeout  = 5 * time.Second
 )
 
-// targets are the peers that the node keeps dialling: bootstrap peers, then good
-// ones, one entry a peer.
+// targets are the peers that the node keeps dialling: bootstrap peers, relays, then
+// good ones, one entry a peer.
 func (n *Network) targets() []peer.AddrInfo {
 	var out []peer.AddrInfo
 	index := make(map[peer.ID]int)
-	for _, info := range append(n.settings.bootstrap[:len(n.settings.bootstrap):len(n.settings.bootstrap)], n.good.infos()...) {
+	for _, info := range slices.Concat(n.settings.bootstrap, n.settings.relays, n.good.infos()) {
 		if info.ID == n.host.ID() || !n.gater.allowed(info.ID) {
 			continue
 		}
@@ -47,7 +48,12 @@ func (n *Network) targets() []peer.AddrInfo {
 // pauses replace that.
 func (n *Network) redialLoop() {
 	pauses := make(map[peer.ID]*pause)
-	for wait := time.Duration(0); n.sleep(wait); wait = jitter(n.settings.RedialInterval) {
+	resets := n.resets.Load()
+	for wait := time.Duration(0); n.sleepOr(wait, n.kick); wait = jitter(n.settings.RedialInterval) {
+		if now := n.resets.Load(); now != resets {
+			clear(pauses)
+			resets = now
+		}
 		n.rememberConnected()
 		if err := n.good.save(); err != nil {
 			n.logger.Warn("good peers are not saved", "path", n.settings.GoodPeersPath, "error", err)
@@ -99,6 +105,25 @@ func (n *Network) redial(pauses map[peer.ID]*pause) {
 		})
 	}
 	wg.Wait()
+}
+
+// Reset forgets remembered peers, why dials failed and how long to pause, and dials the
+// peers of the configuration at once. Connections stay. It returns how many peers were
+// forgotten.
+func (n *Network) Reset() int {
+	forgotten := n.good.reset()
+	n.failures.reset()
+	if s, ok := n.host.Network().(*swarm.Swarm); ok {
+		for _, id := range n.host.Peerstore().Peers() {
+			s.Backoff().Clear(id)
+		}
+	}
+	n.resets.Add(1)
+	select {
+	case n.kick <- struct{}{}:
+	default: // the loop is about to wake already
+	}
+	return forgotten
 }
 
 // rememberConnected notes the peers of the moment as good ones.
