@@ -781,8 +781,11 @@ type BackupResponse struct {
 	// In the last message, without a chunk: SHA-256 of the file in hex.
 	Sha256 string `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	// In the last message.
-	Organisation  string `protobuf:"bytes,3,opt,name=organisation,proto3" json:"organisation,omitempty"`
-	PeerId        string `protobuf:"bytes,4,opt,name=peer_id,json=peerId,proto3" json:"peer_id,omitempty"`
+	Organisation string `protobuf:"bytes,3,opt,name=organisation,proto3" json:"organisation,omitempty"`
+	PeerId       string `protobuf:"bytes,4,opt,name=peer_id,json=peerId,proto3" json:"peer_id,omitempty"`
+	// In the last message: files that the configuration names outside of the home. They
+	// are not part of the backup.
+	LeftOut       []string `protobuf:"bytes,5,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -845,6 +848,13 @@ func (x *BackupResponse) GetPeerId() string {
 	return ""
 }
 
+func (x *BackupResponse) GetLeftOut() []string {
+	if x != nil {
+		return x.LeftOut
+	}
+	return nil
+}
+
 var File_karasu_v1_operations_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_operations_proto_rawDesc = "" +
@@ -904,12 +914,13 @@ const file_karasu_v1_operations_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x15.karasu.v1.AuditEntryR\aentries\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12,\n" +
 	"\x12begins_unix_millis\x18\x03 \x01(\x03R\x10beginsUnixMillis\"\x0f\n" +
-	"\rBackupRequest\"{\n" +
+	"\rBackupRequest\"\x96\x01\n" +
 	"\x0eBackupResponse\x12\x14\n" +
 	"\x05chunk\x18\x01 \x01(\fR\x05chunk\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\"\n" +
 	"\forganisation\x18\x03 \x01(\tR\forganisation\x12\x17\n" +
-	"\apeer_id\x18\x04 \x01(\tR\x06peerId*\xb6\x01\n" +
+	"\apeer_id\x18\x04 \x01(\tR\x06peerId\x12\x19\n" +
+	"\bleft_out\x18\x05 \x03(\tR\aleftOut*\xb6\x01\n" +
 	"\vRecordState\x12\x1c\n" +
 	"\x18RECORD_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RECORD_STATE_USABLE\x10\x01\x12\x1b\n" +
