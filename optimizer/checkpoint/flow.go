@@ -18,6 +18,9 @@ type network struct {
 	queue        []int32
 	queued       []bool
 	current      []int32
+	// looked counts the nodes and arcs that were looked at, over all calls, and limit ends a
+	// call; 0 is none.
+	looked, limit int
 }
 
 func grow[T any](s []T, n int) []T {
@@ -68,9 +71,11 @@ func (f *network) link() {
 
 // closure returns, in closed, the largest of the heaviest closed sets. Weights that
 // differ little from those of the call before, but for a factor, are solved quickly if
-// that factor is given: its flow is where the search starts. 0 starts afresh.
-func (f *network) closure(weights []int64, factor float64, closed []bool) {
+// that factor is given: its flow is where the search starts. 0 starts afresh. False if the
+// limit ended it, and closed is as it was.
+func (f *network) closure(weights []int64, factor float64, closed []bool) bool {
 	f.start(weights, factor)
+	f.looked += 2 * (f.n + len(f.out))
 	f.spread()
 	f.relabelAll()
 	f.enqueueActive()
@@ -78,7 +83,11 @@ func (f *network) closure(weights []int64, factor float64, closed []bool) {
 	for head := 0; head < len(f.queue); head++ {
 		v := f.queue[head]
 		f.queued[v] = false
-		work += f.discharge(v)
+		d := f.discharge(v)
+		work += d
+		if f.looked += d; f.limit > 0 && f.looked > f.limit {
+			return false
+		}
 		if work > limit {
 			work = 0
 			f.relabelAll()
@@ -95,6 +104,7 @@ func (f *network) closure(weights []int64, factor float64, closed []bool) {
 	for v := range f.n {
 		closed[v] = int(f.label[v]) > f.n
 	}
+	return true
 }
 
 // start sets the weights. Any flow is a valid start, as arcs are unbounded: what comes
@@ -148,6 +158,7 @@ func (f *network) unreachable() int32 { return int32(f.n + 1) }
 // relabelAll sets each label to the number of arcs to the nearest room.
 func (f *network) relabelAll() {
 	far := f.unreachable()
+	f.looked += f.n + 2*len(f.out)
 	q := f.queue[:0]
 	for v := range f.n {
 		f.label[v] = far

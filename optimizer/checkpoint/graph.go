@@ -200,6 +200,9 @@ func (g *Graph) link() {
 func (g *Graph) parents(i int) []int32  { return g.parentList[g.parentAt[i]:g.parentAt[i+1]] }
 func (g *Graph) children(i int) []int32 { return g.childList[g.childAt[i]:g.childAt[i+1]] }
 
+// size is the number of the first n stages and of the edges from them.
+func (g *Graph) size(n int) int { return n + int(g.childAt[n]) }
+
 // Len is the number of stages.
 func (g *Graph) Len() int { return len(g.stages) }
 

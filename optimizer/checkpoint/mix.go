@@ -39,7 +39,7 @@ func Mix(g *Graph, p Problem, f Failures, weight float64) (Mixed, error) {
 	}
 	m := &mixer{v: v, f: f, weight: weight, width: width, all: g.ByteSeconds(p.HotspotsOnly), lost: plan.LostSeconds}
 	s := &search{solver: solver{v: v, tolerance: rounding}}
-	sets, every := s.releaseCuts(best)
+	sets, every := s.releaseCuts(best, 1)
 	every = every && !s.unconstrained() // there, only prefixes are listed
 	for _, c := range sets {
 		m.consider(c.in)

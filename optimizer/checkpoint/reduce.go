@@ -76,6 +76,7 @@ func (s *solver) crosses(i int) bool {
 // certain sums the bytes of stages that are certain to be persisted.
 func (s *solver) certain(hi int) float64 {
 	sum := 0.0
+	s.work += hi
 	for i := range hi {
 		if s.crosses(i) {
 			sum += s.v.cost[i]
@@ -88,6 +89,7 @@ func (s *solver) certain(hi int) float64 {
 func (s *solver) propagate(hi int, left float64) bool {
 	g, st := s.v.g, s.status
 	for changed := true; changed; {
+		s.work += 2 * g.size(hi)
 		changed = false
 		for i := range hi {
 			for _, p := range g.parents(i) {
@@ -104,6 +106,7 @@ func (s *solver) propagate(hi int, left float64) bool {
 			for _, c := range g.children(i) {
 				if st[c]&isIn != 0 && st[i]&isIn == 0 {
 					st[i] |= isIn
+					changed = true // a tied stage takes the children before this one along
 				}
 				if st[i]&isTied == 0 {
 					continue

@@ -20,8 +20,9 @@ type solver struct {
 	carried float64
 	// tolerance is how much a relaxation's bound may be above its best, as a share.
 	tolerance float64
-	// flowLimit ends the work; 0 is none.
-	flowLimit int
+	// work counts the stages and edges that were looked at outside of minimum cuts, and
+	// workLimit ends the search by both together; 0 is none.
+	work, workLimit int
 }
 
 // line is a closed set as a function of the multiplier on the budget.
@@ -48,12 +49,13 @@ const slopes = 40
 // relatively, with a wide margin.
 const rounding = 1e-9
 
-// spent reports whether no more minimum cuts may be solved.
-func (s *solver) spent() bool { return s.flowLimit > 0 && s.flows >= s.flowLimit }
+// spent reports whether the work is done that may be done.
+func (s *solver) spent() bool { return s.workLimit > 0 && s.work+s.net.looked >= s.workLimit }
 
 // build makes the closure problem of the reduced subproblem.
 func (s *solver) build(hi int) {
 	g := s.v.g
+	s.work += 2 * s.v.g.size(hi)
 	s.node, s.all = grow(s.node, hi), grow(s.all, hi)
 	n := 0
 	for i := range hi {
@@ -122,7 +124,8 @@ func (s *solver) anyChildOut(i int) bool {
 	return false
 }
 
-// heaviest returns the closed set with the most worth - multiplier x cost.
+// heaviest returns the closed set with the most worth - multiplier x cost; nil if the work
+// allowed did not suffice.
 func (s *solver) heaviest(hi int, multiplier float64) *line {
 	total := 0.0
 	for v := range s.net.n {
@@ -139,9 +142,14 @@ func (s *solver) heaviest(hi int, multiplier float64) *line {
 	if s.carried > 0 {
 		factor = multiplier * scale / s.carried
 	}
-	s.net.closure(s.weights, factor, s.closed)
-	s.carried = multiplier * scale
+	if s.workLimit > 0 {
+		s.net.limit = max(1, s.workLimit-s.work)
+	}
 	s.flows++
+	if !s.net.closure(s.weights, factor, s.closed) {
+		return nil
+	}
+	s.carried = multiplier * scale
 	in := make([]bool, hi)
 	for i := range hi {
 		in[i] = s.status[i]&isIn != 0 || s.node[i] >= 0 && s.closed[s.node[i]]
@@ -150,6 +158,7 @@ func (s *solver) heaviest(hi int, multiplier float64) *line {
 }
 
 func (s *solver) line(in []bool) *line {
+	s.work += s.v.g.size(len(in))
 	worth, cost, _, _ := s.v.measure(in)
 	return &line{in: in, worth: worth, cost: cost}
 }
@@ -178,6 +187,9 @@ func (s *solver) relax(hi int, fixes []fix, enough, first float64) *relaxation {
 		r.within = least
 	} else {
 		cheap := s.heaviest(hi, 1e9*s.unit())
+		if cheap == nil {
+			return r
+		}
 		if cheap.cost > budget {
 			return nil
 		}
@@ -195,6 +207,9 @@ func (s *solver) relax(hi int, fixes []fix, enough, first float64) *relaxation {
 		}
 		r.multiplier = m
 		l := s.heaviest(hi, m)
+		if l == nil {
+			return r
+		}
 		at := func(l *line) float64 { return l.worth - m*(l.cost-budget) }
 		value := max(at(l), at(r.within), at(r.beyond))
 		r.bound = min(r.bound, value*(1+rounding))

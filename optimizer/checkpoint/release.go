@@ -57,13 +57,13 @@ func PlanRelease(g *Graph, p Problem, k int) (Release, error) {
 		return Release{}, err
 	}
 	s := &search{solver: solver{v: v, tolerance: rounding}}
-	candidates, exact := s.releaseCuts(best)
+	candidates, exact := s.releaseCuts(best, k)
 	r := &releaser{v: v, candidates: candidates, exact: exact}
 	return r.plan(k), nil
 }
 
-// releaseCuts lists the candidates in order of time.
-func (s *search) releaseCuts(best Result) (out []releaseCut, exact bool) {
+// releaseCuts lists the candidates for at most k cuts in order of time.
+func (s *search) releaseCuts(best Result, k int) (out []releaseCut, exact bool) {
 	g := s.v.g
 	var horizons []int
 	for i := range g.Len() - 1 {
@@ -71,7 +71,7 @@ func (s *search) releaseCuts(best Result) (out []releaseCut, exact bool) {
 			horizons = append(horizons, i+1)
 		}
 	}
-	if s.unconstrained() {
+	if s.unconstrained() && s.v.budget >= float64(k)*g.bytes {
 		exact = len(horizons) <= releaseHorizons
 		for _, hi := range thin(horizons, releaseHorizons) {
 			out = append(out, s.candidate(slices.Repeat([]bool{true}, hi)))

@@ -10,8 +10,8 @@ type scratch struct {
 	// missing counts the children of a stage that are not in the set.
 	missing    []int32
 	candidates []candidate
-	// work counts the stages that repairs have looked at.
-	work int
+	// left are the stages that repairs may still look at.
+	left int
 	// seen marks stages with the number of the visit.
 	seen  []int32
 	visit int32
@@ -35,6 +35,7 @@ func (s *search) scan(in []bool) {
 	if in != nil {
 		n = len(in)
 	}
+	s.work += g.size(n)
 	for i := range n {
 		if in != nil && !in[i] {
 			continue
@@ -94,11 +95,11 @@ func (s *search) try(r *relaxation) {
 	s.scan(filled)
 	if s.v.g.Len() <= repairStages {
 		if dropped := s.drop(r.beyond); dropped != nil {
-			s.blocks(dropped)
+			s.blocks(dropped, -1)
 			s.scan(dropped)
 		}
 		block := slices.Clone(r.within.in)
-		s.blocks(block)
+		s.blocks(block, -1)
 		s.scan(block)
 	}
 }
@@ -148,6 +149,7 @@ func (s *search) fill(in []bool, cost float64, allowed func(int32) bool) {
 		}
 	}
 	for range fillRounds {
+		s.work += g.size(len(in))
 		before := cost
 		added := false
 		list := s.scratch.candidates[:0]
@@ -182,8 +184,9 @@ func (s *search) fill(in []bool, cost float64, allowed func(int32) bool) {
 }
 
 // blocks adds stages together with their ancestors that are not in the set, always those
-// with the most worth for their cost, while the cost is within the budget.
-func (s *search) blocks(in []bool) {
+// with the most worth for their cost, while the cost is within the budget. Blocks with
+// the stage left out stay out; -1 is none. False if the work allowed did not suffice.
+func (s *search) blocks(in []bool, out int) bool {
 	cost := s.line(in).cost
 	for {
 		var best []int32
@@ -193,11 +196,12 @@ func (s *search) blocks(in []bool) {
 				continue
 			}
 			block := s.ancestors(in, i)
-			if s.scratch.work += 2 * len(block); s.scratch.work > repairWork {
-				return
+			s.work += 6 * len(block)
+			if s.scratch.left -= 2 * len(block); s.scratch.left < 0 {
+				return false
 			}
 			worth, d, allowed := s.with(in, block)
-			if !allowed || cost+d > s.v.budget {
+			if !allowed || cost+d > s.v.budget || out >= 0 && slices.Contains(block, int32(out)) {
 				continue
 			}
 			if r := worth / max(d, 1e-9*s.v.budget, 1e-300); best == nil || r > ratio {
@@ -205,7 +209,7 @@ func (s *search) blocks(in []bool) {
 			}
 		}
 		if len(best) == 0 {
-			return
+			return true
 		}
 		for _, i := range best {
 			in[i] = true
@@ -292,7 +296,8 @@ func (s *search) drop(from *line) []bool {
 				continue
 			}
 			lost, saved, looked := s.without(in, i)
-			if s.scratch.work += looked; s.scratch.work > repairWork {
+			s.work += 3 * looked
+			if s.scratch.left -= looked; s.scratch.left < 0 {
 				return nil
 			}
 			if saved > 0 && (best < 0 || min(saved, cost-s.v.budget)/max(lost, 1e-300) > ratio) {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"container/heap"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -19,23 +20,23 @@ const (
 	// DefaultRelaxations end a search that does not close its gap: at 2,000 stages each
 	// takes about two milliseconds.
 	DefaultRelaxations = 2_000
-	// HeuristicRelaxations are what [Heuristic] solves: as many as a binary search over
-	// 4,000 times takes.
-	HeuristicRelaxations = 12
-	// largeStages is from where the heuristic solves only largeRelaxations.
-	// with largeFlows minimum cuts, to largeTolerance: at 20,000 stages a minimum cut takes
-	// six milliseconds.
-	largeStages, largeRelaxations, largeFlows = 8_000, 4, 4
-	largeTolerance                            = 2e-3
-	// repairStages is up to where sets are repaired stage by stage in quadratic time, and
-	// where smallRelaxations are solved.
-	repairStages, smallRelaxations = 400, 48
+	// HeuristicWork is what [Heuristic] looks at, in nodes and arcs of minimum cuts and
+	// stages and edges of graphs: 25 milliseconds. Above LargeStages, where each takes twice as
+	// long, it is LargeWork, and relaxations are solved to largeTolerance.
+	HeuristicWork = 5_000_000
+	LargeWork     = 3_000_000
+	LargeStages   = 8_000
+
+	largeTolerance = 2e-3
+	// repairStages is up to where sets are repaired stage by stage in quadratic time.
+	repairStages = 400
 )
 
 // Solve finds the cut that frees the most byte-seconds of temporary storage within the
 // problem's constraints: a best-first search over intervals of the cut's time, bounded
 // by the linear relaxation, and over decisions on single stages at one time. It is
-// exact if it is not ended early; otherwise the result's Gap is certified.
+// exact if it is not ended early; otherwise, graphs of up to some hundred stages get
+// exchanges at the end, and the result's Gap is certified.
 // Errors: ErrOption.
 func Solve(g *Graph, p Problem, o Options) (Result, error) {
 	if o.Relaxations < 0 {
@@ -44,22 +45,17 @@ func Solve(g *Graph, p Problem, o Options) (Result, error) {
 	if o.Relaxations == 0 {
 		o.Relaxations = DefaultRelaxations
 	}
-	return solve(g, p, o, true)
+	return solve(g, p, o, 0)
 }
 
-// Heuristic is the same search, ended after HeuristicRelaxations and without decisions on
-// single stages, so that its time hardly depends on the graph's shape. Sets that are
-// over or under the budget are repaired greedily. In small graphs it may solve more and
-// decide, as that takes no time. Its Gap is certified, too.
+// Heuristic is the same search, ended after a fixed amount of work, whatever the graph's
+// shape: the same answer on every machine. Its Gap is certified, too. Errors: ErrOption.
 func Heuristic(g *Graph, p Problem) (Result, error) {
-	n := HeuristicRelaxations
-	switch {
-	case g.Len() <= repairStages:
-		n = smallRelaxations
-	case g.Len() > largeStages:
-		n = largeRelaxations
+	work := HeuristicWork
+	if g.Len() > LargeStages {
+		work = LargeWork
 	}
-	return solve(g, p, Options{Relaxations: n}, g.Len() <= repairStages)
+	return solve(g, p, Options{Relaxations: math.MaxInt}, work)
 }
 
 // Prefix returns the best cut among those that hold everything that has ended at some
@@ -111,15 +107,17 @@ type subproblem struct {
 	branch int32
 }
 
-func solve(g *Graph, p Problem, o Options, branch bool) (Result, error) {
+// solve searches; work above 0 makes it the heuristic.
+func solve(g *Graph, p Problem, o Options, work int) (Result, error) {
 	v, err := p.values(g)
 	if err != nil {
 		return Result{}, err
 	}
 	s := &search{solver: solver{v: v, tolerance: rounding}}
-	if !branch && g.Len() > largeStages {
-		s.tolerance, s.flowLimit = largeTolerance, largeFlows
+	if s.workLimit = work; work > 0 && g.Len() > LargeStages {
+		s.tolerance = largeTolerance
 	}
+	s.scratch.left = repairWork
 	s.scan(nil)
 	s.bound = s.value
 	for i := range g.stages {
@@ -130,7 +128,6 @@ func solve(g *Graph, p Problem, o Options, branch bool) (Result, error) {
 	if len(s.horizons) > 0 && !s.unconstrained() {
 		s.push(subproblem{to: len(s.horizons) - 1, worth: g.bytes, branch: -1})
 	}
-	leaf := 0.0 // the highest bound of what is not searched further
 	for len(s.open) > 0 {
 		if s.closed(s.open[0].bound) {
 			s.open = nil
@@ -145,13 +142,15 @@ func solve(g *Graph, p Problem, o Options, branch bool) (Result, error) {
 			s.evaluate(n)
 		case n.from < n.to:
 			s.split(n)
-		case !branch:
-			leaf = max(leaf, n.bound)
 		default:
 			s.branch(n)
 		}
 	}
-	s.bound = max(s.value, leaf)
+	if len(s.open) > 0 && g.Len() <= repairStages {
+		s.scratch.left = exchangeWork
+		s.exchange()
+	}
+	s.bound = s.value
 	if len(s.open) > 0 {
 		s.bound = max(s.bound, s.open[0].bound)
 	}
