@@ -20,12 +20,12 @@ const (
 	// DefaultRelaxations end a search that does not close its gap: at 2,000 stages each
 	// takes about two milliseconds.
 	DefaultRelaxations = 2_000
-	// HeuristicWork is what [Heuristic] looks at, in nodes and arcs of minimum cuts and
-	// stages and edges of graphs: 25 milliseconds. Above LargeStages, where each takes twice as
-	// long, it is LargeWork, and relaxations are solved to largeTolerance.
-	HeuristicWork = 5_000_000
-	LargeWork     = 3_000_000
-	LargeStages   = 8_000
+	// heuristicWork is what [Heuristic] looks at, in nodes and arcs of minimum cuts and
+	// stages and edges of graphs: 25 milliseconds. Above largeStages, where each takes twice as
+	// long, it is largeWork, and relaxations are solved to largeTolerance.
+	heuristicWork = 5_000_000
+	largeWork     = 3_000_000
+	largeStages   = 8_000
 
 	largeTolerance = 2e-3
 	// repairStages is up to where sets are repaired stage by stage in quadratic time.
@@ -51,9 +51,9 @@ func Solve(g *Graph, p Problem, o Options) (Result, error) {
 // Heuristic is the same search, ended after a fixed amount of work, whatever the graph's
 // shape: the same answer on every machine. Its Gap is certified, too. Errors: ErrOption.
 func Heuristic(g *Graph, p Problem) (Result, error) {
-	work := HeuristicWork
-	if g.Len() > LargeStages {
-		work = LargeWork
+	work := heuristicWork
+	if g.Len() > largeStages {
+		work = largeWork
 	}
 	return solve(g, p, Options{Relaxations: math.MaxInt}, work)
 }
@@ -114,7 +114,7 @@ func solve(g *Graph, p Problem, o Options, work int) (Result, error) {
 		return Result{}, err
 	}
 	s := &search{solver: solver{v: v, tolerance: rounding}}
-	if s.workLimit = work; work > 0 && g.Len() > LargeStages {
+	if s.workLimit = work; work > 0 && g.Len() > largeStages {
 		s.tolerance = largeTolerance
 	}
 	s.scratch.left = repairWork
