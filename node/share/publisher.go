@@ -33,7 +33,8 @@ const renewAfter = 0.5
 // Commons is what the publisher needs of the store of shared records.
 type Commons interface {
 	All(match func(model.Topic) bool) ([]*commons.Record, error)
-	SigningRevision(author peer.ID, topic model.Topic, key string) uint64
+	NextRevision(author peer.ID, topic model.Topic, key string) uint64
+	SigningRevision(next uint64) uint64
 	Source() ([]byte, error)
 	SetSource(source []byte) error
 }
@@ -337,7 +338,7 @@ func (p *Publisher) sign(d Draft) (*commons.Record, error) {
 	return commons.Seal(p.Key, &karasuv1.Record{
 		Major: wireMajor, Minor: wireMinor,
 		Topic: d.Topic.String(), Kind: d.Kind, Key: d.Key,
-		Revision: p.Commons.SigningRevision(self, d.Topic, d.Key),
+		Revision: p.Commons.SigningRevision(p.Commons.NextRevision(self, d.Topic, d.Key)),
 		Created:  created.Unix(), NotAfter: created.Add(life).Unix(),
 		Organisation: p.Organisation, Body: d.Body,
 	})

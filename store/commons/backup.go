@@ -8,8 +8,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/peer"
-
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/store/internal/kv"
 )
@@ -53,11 +51,10 @@ func loadBase(t *kv.Txn) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// SigningRevision is the revision for a new record of this node: [DB.NextRevision], and
-// above all that was signed before the database was restored from a backup.
-func (d *DB) SigningRevision(author peer.ID, topic model.Topic, key string) uint64 {
-	return max(d.NextRevision(author, topic, key), d.base+1)
-}
+// SigningRevision is the revision for a new record of this node whose [DB.NextRevision]
+// is given: that, or above all that was signed before the database was restored from a
+// backup.
+func (d *DB) SigningRevision(next uint64) uint64 { return max(next, d.base+1) }
 
 // Probe says whether the database can be written to, by writing to it.
 func (d *DB) Probe() error { return d.kv.Probe() }
