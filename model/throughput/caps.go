@@ -15,6 +15,8 @@ const RankOneSD = .15
 // second of any training model are proportional to exp(Log). Only differences between
 // factors of one author mean anything.
 type Factor struct {
+	// Mode: a push in one mode takes another share of a server than in the other.
+	Mode        Mode    `json:"mode"`
 	MachineType string  `json:"machine_type"`
 	Log         float64 `json:"log"`
 	// SD is the standard deviation of Log.
@@ -23,6 +25,9 @@ type Factor struct {
 
 // Validate says which field cannot be.
 func (f Factor) Validate() error {
+	if err := f.Mode.Validate(); err != nil {
+		return fmt.Errorf("factor: %w", err)
+	}
 	switch {
 	case f.MachineType == "" || len(f.MachineType) > 512:
 		return fmt.Errorf("factor: machine type must have 1 to 512 bytes: %w", ErrInvalid)
@@ -37,15 +42,16 @@ func (f Factor) Validate() error {
 // Cap is the most pushes a second that a parameter server took from one training model
 // on one machine type.
 type Cap struct {
-	// Row names the training model in one mode, or the author of factors.
+	// Row names the training model, or the author of factors.
 	Row, MachineType string
 	// Log is the logarithm of the cap, SD its standard deviation.
 	Log, SD float64
 }
 
-// Caps separates caps into a level of each row and a factor of each machine type:
+// Caps separates caps of one mode into a level of each row and a factor of each machine type:
 // Log = level + factor, by weighted least squares.
 type Caps struct {
+	mode            Mode
 	levels, factors map[string]estimate
 	// group tells which rows and machine types are connected by caps; between others
 	// nothing carries over.
@@ -64,12 +70,12 @@ type node struct {
 // ten reach six digits.
 const sweeps = 60
 
-// FitCaps fits all caps together. Caps that are no numbers are left out.
-func FitCaps(caps []Cap) *Caps {
+// FitCaps fits all caps of one mode together. Caps that are no numbers are left out.
+func FitCaps(mode Mode, caps []Cap) *Caps {
 	caps = slices.DeleteFunc(slices.Clone(caps), func(c Cap) bool {
 		return math.IsNaN(c.Log) || math.IsInf(c.Log, 0) || !(c.SD >= 0) || math.IsInf(c.SD, 0)
 	})
-	c := &Caps{levels: map[string]estimate{}, factors: map[string]estimate{}, group: connect(caps)}
+	c := &Caps{mode: mode, levels: map[string]estimate{}, factors: map[string]estimate{}, group: connect(caps)}
 	for _, x := range caps {
 		c.levels[x.Row], c.factors[x.MachineType] = estimate{}, estimate{}
 	}
@@ -156,7 +162,7 @@ func (c *Caps) Factors() []Factor {
 	for _, name := range names {
 		if c.group[node{true, name}] == best {
 			f := c.factors[name]
-			out = append(out, Factor{name, f.log, math.Sqrt(f.variance)})
+			out = append(out, Factor{c.mode, name, f.log, math.Sqrt(f.variance)})
 			mean += f.log
 		}
 	}
