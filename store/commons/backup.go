@@ -8,7 +8,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/store/internal/kv"
 )
 
