@@ -47,8 +47,9 @@ type Node interface {
 type Service struct {
 	karasuv1connect.UnimplementedKarasuServiceHandler
 
-	Node    Node
-	Advisor *advisor.Advisor
+	Node        Node
+	Advisor     *advisor.Advisor
+	Checkpoints Checkpoints
 }
 
 // mapErrors gives every error the code that its kind deserves, so that clients can

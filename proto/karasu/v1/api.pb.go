@@ -2879,7 +2879,9 @@ type PreviewShareRequest struct {
 	// What would leave if runtime models were shared, too.
 	RuntimeModels bool `protobuf:"varint,2,opt,name=runtime_models,json=runtimeModels,proto3" json:"runtime_models,omitempty"`
 	// What would leave with that epsilon; 0 is the one configured.
-	Epsilon       float64 `protobuf:"fixed64,3,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
+	Epsilon float64 `protobuf:"fixed64,3,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
+	// What would leave if stage models were shared, too.
+	StageModels   bool `protobuf:"varint,4,opt,name=stage_models,json=stageModels,proto3" json:"stage_models,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2935,6 +2937,13 @@ func (x *PreviewShareRequest) GetEpsilon() float64 {
 	return 0
 }
 
+func (x *PreviewShareRequest) GetStageModels() bool {
+	if x != nil {
+		return x.StageModels
+	}
+	return false
+}
+
 // SharePolicy is what records leave under.
 type SharePolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2948,6 +2957,7 @@ type SharePolicy struct {
 	Epsilon float64 `protobuf:"fixed64,6,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
 	// Scale of the Laplace noise on it, natural log: ln 2 / epsilon.
 	NoiseScale    float64 `protobuf:"fixed64,7,opt,name=noise_scale,json=noiseScale,proto3" json:"noise_scale,omitempty"`
+	StageModels   bool    `protobuf:"varint,8,opt,name=stage_models,json=stageModels,proto3" json:"stage_models,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3031,10 +3041,17 @@ func (x *SharePolicy) GetNoiseScale() float64 {
 	return 0
 }
 
+func (x *SharePolicy) GetStageModels() bool {
+	if x != nil {
+		return x.StageModels
+	}
+	return false
+}
+
 type PreviewedRecord struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Record *Record                `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
-	// Exactly one of summary, model and runtime is set, decoded from the record's body.
+	// Exactly one of summary, model, runtime and stage is set, decoded from the record's body.
 	Summary *RunSummary   `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
 	Model   *SupportModel `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// Size of the signed envelope.
@@ -3044,6 +3061,9 @@ type PreviewedRecord struct {
 	Runtime *RuntimeModel `protobuf:"bytes,6,opt,name=runtime,proto3" json:"runtime,omitempty"`
 	// Of a runtime model.
 	RuntimeExtent *RuntimeExtent `protobuf:"bytes,7,opt,name=runtime_extent,json=runtimeExtent,proto3" json:"runtime_extent,omitempty"`
+	Stage         *StageModel    `protobuf:"bytes,8,opt,name=stage,proto3" json:"stage,omitempty"`
+	// Of a stage model.
+	StageExtent   *StageExtent `protobuf:"bytes,9,opt,name=stage_extent,json=stageExtent,proto3" json:"stage_extent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3123,6 +3143,20 @@ func (x *PreviewedRecord) GetRuntime() *RuntimeModel {
 func (x *PreviewedRecord) GetRuntimeExtent() *RuntimeExtent {
 	if x != nil {
 		return x.RuntimeExtent
+	}
+	return nil
+}
+
+func (x *PreviewedRecord) GetStage() *StageModel {
+	if x != nil {
+		return x.Stage
+	}
+	return nil
+}
+
+func (x *PreviewedRecord) GetStageExtent() *StageExtent {
+	if x != nil {
+		return x.StageExtent
 	}
 	return nil
 }
@@ -3251,7 +3285,7 @@ var File_karasu_v1_api_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
-	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/network.proto\x1a\x1akarasu/v1/operations.proto\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xee\x01\n" +
+	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x1akarasu/v1/checkpoint.proto\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/network.proto\x1a\x1akarasu/v1/operations.proto\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\x1a\x15karasu/v1/stage.proto\"\xee\x01\n" +
 	"\bWorkload\x12&\n" +
 	"\x0einfrastructure\x18\x01 \x01(\tR\x0einfrastructure\x12\x1c\n" +
 	"\tframework\x18\x02 \x01(\tR\tframework\x12\x1c\n" +
@@ -3501,11 +3535,12 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x06joined\x18\n" +
 	" \x01(\bR\x06joined\">\n" +
 	"\x12ListTopicsResponse\x12(\n" +
-	"\x06topics\x18\x01 \x03(\v2\x10.karasu.v1.TopicR\x06topics\"n\n" +
+	"\x06topics\x18\x01 \x03(\v2\x10.karasu.v1.TopicR\x06topics\"\x91\x01\n" +
 	"\x13PreviewShareRequest\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
 	"\x0eruntime_models\x18\x02 \x01(\bR\rruntimeModels\x12\x18\n" +
-	"\aepsilon\x18\x03 \x01(\x01R\aepsilon\"\xf4\x01\n" +
+	"\aepsilon\x18\x03 \x01(\x01R\aepsilon\x12!\n" +
+	"\fstage_models\x18\x04 \x01(\bR\vstageModels\"\x97\x02\n" +
 	"\vSharePolicy\x12\x12\n" +
 	"\x04mode\x18\x01 \x01(\tR\x04mode\x12!\n" +
 	"\fminimum_runs\x18\x02 \x01(\rR\vminimumRuns\x12+\n" +
@@ -3515,7 +3550,8 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x0eruntime_models\x18\x05 \x01(\bR\rruntimeModels\x12\x18\n" +
 	"\aepsilon\x18\x06 \x01(\x01R\aepsilon\x12\x1f\n" +
 	"\vnoise_scale\x18\a \x01(\x01R\n" +
-	"noiseScale\"\xbe\x02\n" +
+	"noiseScale\x12!\n" +
+	"\fstage_models\x18\b \x01(\bR\vstageModels\"\xa6\x03\n" +
 	"\x0fPreviewedRecord\x12)\n" +
 	"\x06record\x18\x01 \x01(\v2\x11.karasu.v1.RecordR\x06record\x12/\n" +
 	"\asummary\x18\x02 \x01(\v2\x15.karasu.v1.RunSummaryR\asummary\x12-\n" +
@@ -3523,7 +3559,9 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x05bytes\x18\x04 \x01(\rR\x05bytes\x12\x16\n" +
 	"\x06shared\x18\x05 \x01(\bR\x06shared\x121\n" +
 	"\aruntime\x18\x06 \x01(\v2\x17.karasu.v1.RuntimeModelR\aruntime\x12?\n" +
-	"\x0eruntime_extent\x18\a \x01(\v2\x18.karasu.v1.RuntimeExtentR\rruntimeExtent\"R\n" +
+	"\x0eruntime_extent\x18\a \x01(\v2\x18.karasu.v1.RuntimeExtentR\rruntimeExtent\x12+\n" +
+	"\x05stage\x18\b \x01(\v2\x15.karasu.v1.StageModelR\x05stage\x129\n" +
+	"\fstage_extent\x18\t \x01(\v2\x16.karasu.v1.StageExtentR\vstageExtent\"R\n" +
 	"\x10WithheldWorkload\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05topic\x18\x02 \x01(\tR\x05topic\x12\x16\n" +
@@ -3537,7 +3575,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"OUTCOME_OK\x10\x01\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x02\x12\x13\n" +
-	"\x0fOUTCOME_TIMEOUT\x10\x032\x86\x11\n" +
+	"\x0fOUTCOME_TIMEOUT\x10\x032\x91\x14\n" +
 	"\rKarasuService\x12?\n" +
 	"\x06Status\x12\x18.karasu.v1.StatusRequest\x1a\x19.karasu.v1.StatusResponse\"\x00\x12K\n" +
 	"\n" +
@@ -3561,7 +3599,11 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\fDeleteSearch\x12\x1e.karasu.v1.DeleteSearchRequest\x1a\x1f.karasu.v1.DeleteSearchResponse\"\x00\x12H\n" +
 	"\tRecommend\x12\x1b.karasu.v1.RecommendRequest\x1a\x1c.karasu.v1.RecommendResponse\"\x00\x12B\n" +
 	"\aPredict\x12\x19.karasu.v1.PredictRequest\x1a\x1a.karasu.v1.PredictResponse\"\x00\x12<\n" +
-	"\x05Sweep\x12\x17.karasu.v1.SweepRequest\x1a\x18.karasu.v1.SweepResponse\"\x00\x12H\n" +
+	"\x05Sweep\x12\x17.karasu.v1.SweepRequest\x1a\x18.karasu.v1.SweepResponse\"\x00\x12]\n" +
+	"\x10AdviseCheckpoint\x12\".karasu.v1.AdviseCheckpointRequest\x1a#.karasu.v1.AdviseCheckpointResponse\"\x00\x12c\n" +
+	"\x12CompareCheckpoints\x12$.karasu.v1.CompareCheckpointsRequest\x1a%.karasu.v1.CompareCheckpointsResponse\"\x00\x12f\n" +
+	"\x13SimulateCheckpoints\x12%.karasu.v1.SimulateCheckpointsRequest\x1a&.karasu.v1.SimulateCheckpointsResponse\"\x00\x12]\n" +
+	"\x10FollowCheckpoint\x12\".karasu.v1.FollowCheckpointRequest\x1a#.karasu.v1.FollowCheckpointResponse\"\x00\x12H\n" +
 	"\tListPeers\x12\x1b.karasu.v1.ListPeersRequest\x1a\x1c.karasu.v1.ListPeersResponse\"\x00\x12K\n" +
 	"\n" +
 	"ResetPeers\x12\x1c.karasu.v1.ResetPeersRequest\x1a\x1d.karasu.v1.ResetPeersResponse\"\x00\x12E\n" +
@@ -3589,86 +3631,96 @@ func file_karasu_v1_api_proto_rawDescGZIP() []byte {
 var file_karasu_v1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_karasu_v1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_karasu_v1_api_proto_goTypes = []any{
-	(Outcome)(0),                      // 0: karasu.v1.Outcome
-	(*Workload)(nil),                  // 1: karasu.v1.Workload
-	(*Configuration)(nil),             // 2: karasu.v1.Configuration
-	(*Run)(nil),                       // 3: karasu.v1.Run
-	(*StatusRequest)(nil),             // 4: karasu.v1.StatusRequest
-	(*StatusResponse)(nil),            // 5: karasu.v1.StatusResponse
-	(*ImportRunsRequest)(nil),         // 6: karasu.v1.ImportRunsRequest
-	(*ImportRunsResponse)(nil),        // 7: karasu.v1.ImportRunsResponse
-	(*ListRunsRequest)(nil),           // 8: karasu.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),          // 9: karasu.v1.ListRunsResponse
-	(*DeleteRunsRequest)(nil),         // 10: karasu.v1.DeleteRunsRequest
-	(*DeleteRunsResponse)(nil),        // 11: karasu.v1.DeleteRunsResponse
-	(*SearchSettings)(nil),            // 12: karasu.v1.SearchSettings
-	(*Prediction)(nil),                // 13: karasu.v1.Prediction
-	(*Weight)(nil),                    // 14: karasu.v1.Weight
-	(*Suggestion)(nil),                // 15: karasu.v1.Suggestion
-	(*SearchStep)(nil),                // 16: karasu.v1.SearchStep
-	(*SearchState)(nil),               // 17: karasu.v1.SearchState
-	(*StartSearchRequest)(nil),        // 18: karasu.v1.StartSearchRequest
-	(*StartSearchResponse)(nil),       // 19: karasu.v1.StartSearchResponse
-	(*NextConfigurationRequest)(nil),  // 20: karasu.v1.NextConfigurationRequest
-	(*NextConfigurationResponse)(nil), // 21: karasu.v1.NextConfigurationResponse
-	(*ReportRunRequest)(nil),          // 22: karasu.v1.ReportRunRequest
-	(*ReportRunResponse)(nil),         // 23: karasu.v1.ReportRunResponse
-	(*UndoReportRequest)(nil),         // 24: karasu.v1.UndoReportRequest
-	(*UndoReportResponse)(nil),        // 25: karasu.v1.UndoReportResponse
-	(*GetSearchRequest)(nil),          // 26: karasu.v1.GetSearchRequest
-	(*GetSearchResponse)(nil),         // 27: karasu.v1.GetSearchResponse
-	(*ListSearchesRequest)(nil),       // 28: karasu.v1.ListSearchesRequest
-	(*ListSearchesResponse)(nil),      // 29: karasu.v1.ListSearchesResponse
-	(*DeleteSearchRequest)(nil),       // 30: karasu.v1.DeleteSearchRequest
-	(*DeleteSearchResponse)(nil),      // 31: karasu.v1.DeleteSearchResponse
-	(*RecommendRequest)(nil),          // 32: karasu.v1.RecommendRequest
-	(*RecommendResponse)(nil),         // 33: karasu.v1.RecommendResponse
-	(*ListPeersRequest)(nil),          // 34: karasu.v1.ListPeersRequest
-	(*Peer)(nil),                      // 35: karasu.v1.Peer
-	(*ListPeersResponse)(nil),         // 36: karasu.v1.ListPeersResponse
-	(*ListTopicsRequest)(nil),         // 37: karasu.v1.ListTopicsRequest
-	(*Topic)(nil),                     // 38: karasu.v1.Topic
-	(*ListTopicsResponse)(nil),        // 39: karasu.v1.ListTopicsResponse
-	(*PreviewShareRequest)(nil),       // 40: karasu.v1.PreviewShareRequest
-	(*SharePolicy)(nil),               // 41: karasu.v1.SharePolicy
-	(*PreviewedRecord)(nil),           // 42: karasu.v1.PreviewedRecord
-	(*WithheldWorkload)(nil),          // 43: karasu.v1.WithheldWorkload
-	(*PreviewShareResponse)(nil),      // 44: karasu.v1.PreviewShareResponse
-	(*Argument)(nil),                  // 45: karasu.v1.Argument
-	(*ResourceMetrics)(nil),           // 46: karasu.v1.ResourceMetrics
-	(*WatchedFolder)(nil),             // 47: karasu.v1.WatchedFolder
-	(*Refusal)(nil),                   // 48: karasu.v1.Refusal
-	(*Record)(nil),                    // 49: karasu.v1.Record
-	(*RunSummary)(nil),                // 50: karasu.v1.RunSummary
-	(*SupportModel)(nil),              // 51: karasu.v1.SupportModel
-	(*RuntimeModel)(nil),              // 52: karasu.v1.RuntimeModel
-	(*RuntimeExtent)(nil),             // 53: karasu.v1.RuntimeExtent
-	(*ImportExecutionsRequest)(nil),   // 54: karasu.v1.ImportExecutionsRequest
-	(*GetExecutionRequest)(nil),       // 55: karasu.v1.GetExecutionRequest
-	(*ListWorkloadsRequest)(nil),      // 56: karasu.v1.ListWorkloadsRequest
-	(*ApplyRulesRequest)(nil),         // 57: karasu.v1.ApplyRulesRequest
-	(*AttachMetricsRequest)(nil),      // 58: karasu.v1.AttachMetricsRequest
-	(*PredictRequest)(nil),            // 59: karasu.v1.PredictRequest
-	(*SweepRequest)(nil),              // 60: karasu.v1.SweepRequest
-	(*ResetPeersRequest)(nil),         // 61: karasu.v1.ResetPeersRequest
-	(*DiagnoseRequest)(nil),           // 62: karasu.v1.DiagnoseRequest
-	(*ListAuditRequest)(nil),          // 63: karasu.v1.ListAuditRequest
-	(*ListRecordsRequest)(nil),        // 64: karasu.v1.ListRecordsRequest
-	(*GetRecordRequest)(nil),          // 65: karasu.v1.GetRecordRequest
-	(*BackupRequest)(nil),             // 66: karasu.v1.BackupRequest
-	(*ImportExecutionsResponse)(nil),  // 67: karasu.v1.ImportExecutionsResponse
-	(*GetExecutionResponse)(nil),      // 68: karasu.v1.GetExecutionResponse
-	(*ListWorkloadsResponse)(nil),     // 69: karasu.v1.ListWorkloadsResponse
-	(*ApplyRulesResponse)(nil),        // 70: karasu.v1.ApplyRulesResponse
-	(*AttachMetricsResponse)(nil),     // 71: karasu.v1.AttachMetricsResponse
-	(*PredictResponse)(nil),           // 72: karasu.v1.PredictResponse
-	(*SweepResponse)(nil),             // 73: karasu.v1.SweepResponse
-	(*ResetPeersResponse)(nil),        // 74: karasu.v1.ResetPeersResponse
-	(*DiagnoseResponse)(nil),          // 75: karasu.v1.DiagnoseResponse
-	(*ListAuditResponse)(nil),         // 76: karasu.v1.ListAuditResponse
-	(*ListRecordsResponse)(nil),       // 77: karasu.v1.ListRecordsResponse
-	(*GetRecordResponse)(nil),         // 78: karasu.v1.GetRecordResponse
-	(*BackupResponse)(nil),            // 79: karasu.v1.BackupResponse
+	(Outcome)(0),                        // 0: karasu.v1.Outcome
+	(*Workload)(nil),                    // 1: karasu.v1.Workload
+	(*Configuration)(nil),               // 2: karasu.v1.Configuration
+	(*Run)(nil),                         // 3: karasu.v1.Run
+	(*StatusRequest)(nil),               // 4: karasu.v1.StatusRequest
+	(*StatusResponse)(nil),              // 5: karasu.v1.StatusResponse
+	(*ImportRunsRequest)(nil),           // 6: karasu.v1.ImportRunsRequest
+	(*ImportRunsResponse)(nil),          // 7: karasu.v1.ImportRunsResponse
+	(*ListRunsRequest)(nil),             // 8: karasu.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),            // 9: karasu.v1.ListRunsResponse
+	(*DeleteRunsRequest)(nil),           // 10: karasu.v1.DeleteRunsRequest
+	(*DeleteRunsResponse)(nil),          // 11: karasu.v1.DeleteRunsResponse
+	(*SearchSettings)(nil),              // 12: karasu.v1.SearchSettings
+	(*Prediction)(nil),                  // 13: karasu.v1.Prediction
+	(*Weight)(nil),                      // 14: karasu.v1.Weight
+	(*Suggestion)(nil),                  // 15: karasu.v1.Suggestion
+	(*SearchStep)(nil),                  // 16: karasu.v1.SearchStep
+	(*SearchState)(nil),                 // 17: karasu.v1.SearchState
+	(*StartSearchRequest)(nil),          // 18: karasu.v1.StartSearchRequest
+	(*StartSearchResponse)(nil),         // 19: karasu.v1.StartSearchResponse
+	(*NextConfigurationRequest)(nil),    // 20: karasu.v1.NextConfigurationRequest
+	(*NextConfigurationResponse)(nil),   // 21: karasu.v1.NextConfigurationResponse
+	(*ReportRunRequest)(nil),            // 22: karasu.v1.ReportRunRequest
+	(*ReportRunResponse)(nil),           // 23: karasu.v1.ReportRunResponse
+	(*UndoReportRequest)(nil),           // 24: karasu.v1.UndoReportRequest
+	(*UndoReportResponse)(nil),          // 25: karasu.v1.UndoReportResponse
+	(*GetSearchRequest)(nil),            // 26: karasu.v1.GetSearchRequest
+	(*GetSearchResponse)(nil),           // 27: karasu.v1.GetSearchResponse
+	(*ListSearchesRequest)(nil),         // 28: karasu.v1.ListSearchesRequest
+	(*ListSearchesResponse)(nil),        // 29: karasu.v1.ListSearchesResponse
+	(*DeleteSearchRequest)(nil),         // 30: karasu.v1.DeleteSearchRequest
+	(*DeleteSearchResponse)(nil),        // 31: karasu.v1.DeleteSearchResponse
+	(*RecommendRequest)(nil),            // 32: karasu.v1.RecommendRequest
+	(*RecommendResponse)(nil),           // 33: karasu.v1.RecommendResponse
+	(*ListPeersRequest)(nil),            // 34: karasu.v1.ListPeersRequest
+	(*Peer)(nil),                        // 35: karasu.v1.Peer
+	(*ListPeersResponse)(nil),           // 36: karasu.v1.ListPeersResponse
+	(*ListTopicsRequest)(nil),           // 37: karasu.v1.ListTopicsRequest
+	(*Topic)(nil),                       // 38: karasu.v1.Topic
+	(*ListTopicsResponse)(nil),          // 39: karasu.v1.ListTopicsResponse
+	(*PreviewShareRequest)(nil),         // 40: karasu.v1.PreviewShareRequest
+	(*SharePolicy)(nil),                 // 41: karasu.v1.SharePolicy
+	(*PreviewedRecord)(nil),             // 42: karasu.v1.PreviewedRecord
+	(*WithheldWorkload)(nil),            // 43: karasu.v1.WithheldWorkload
+	(*PreviewShareResponse)(nil),        // 44: karasu.v1.PreviewShareResponse
+	(*Argument)(nil),                    // 45: karasu.v1.Argument
+	(*ResourceMetrics)(nil),             // 46: karasu.v1.ResourceMetrics
+	(*WatchedFolder)(nil),               // 47: karasu.v1.WatchedFolder
+	(*Refusal)(nil),                     // 48: karasu.v1.Refusal
+	(*Record)(nil),                      // 49: karasu.v1.Record
+	(*RunSummary)(nil),                  // 50: karasu.v1.RunSummary
+	(*SupportModel)(nil),                // 51: karasu.v1.SupportModel
+	(*RuntimeModel)(nil),                // 52: karasu.v1.RuntimeModel
+	(*RuntimeExtent)(nil),               // 53: karasu.v1.RuntimeExtent
+	(*StageModel)(nil),                  // 54: karasu.v1.StageModel
+	(*StageExtent)(nil),                 // 55: karasu.v1.StageExtent
+	(*ImportExecutionsRequest)(nil),     // 56: karasu.v1.ImportExecutionsRequest
+	(*GetExecutionRequest)(nil),         // 57: karasu.v1.GetExecutionRequest
+	(*ListWorkloadsRequest)(nil),        // 58: karasu.v1.ListWorkloadsRequest
+	(*ApplyRulesRequest)(nil),           // 59: karasu.v1.ApplyRulesRequest
+	(*AttachMetricsRequest)(nil),        // 60: karasu.v1.AttachMetricsRequest
+	(*PredictRequest)(nil),              // 61: karasu.v1.PredictRequest
+	(*SweepRequest)(nil),                // 62: karasu.v1.SweepRequest
+	(*AdviseCheckpointRequest)(nil),     // 63: karasu.v1.AdviseCheckpointRequest
+	(*CompareCheckpointsRequest)(nil),   // 64: karasu.v1.CompareCheckpointsRequest
+	(*SimulateCheckpointsRequest)(nil),  // 65: karasu.v1.SimulateCheckpointsRequest
+	(*FollowCheckpointRequest)(nil),     // 66: karasu.v1.FollowCheckpointRequest
+	(*ResetPeersRequest)(nil),           // 67: karasu.v1.ResetPeersRequest
+	(*DiagnoseRequest)(nil),             // 68: karasu.v1.DiagnoseRequest
+	(*ListAuditRequest)(nil),            // 69: karasu.v1.ListAuditRequest
+	(*ListRecordsRequest)(nil),          // 70: karasu.v1.ListRecordsRequest
+	(*GetRecordRequest)(nil),            // 71: karasu.v1.GetRecordRequest
+	(*BackupRequest)(nil),               // 72: karasu.v1.BackupRequest
+	(*ImportExecutionsResponse)(nil),    // 73: karasu.v1.ImportExecutionsResponse
+	(*GetExecutionResponse)(nil),        // 74: karasu.v1.GetExecutionResponse
+	(*ListWorkloadsResponse)(nil),       // 75: karasu.v1.ListWorkloadsResponse
+	(*ApplyRulesResponse)(nil),          // 76: karasu.v1.ApplyRulesResponse
+	(*AttachMetricsResponse)(nil),       // 77: karasu.v1.AttachMetricsResponse
+	(*PredictResponse)(nil),             // 78: karasu.v1.PredictResponse
+	(*SweepResponse)(nil),               // 79: karasu.v1.SweepResponse
+	(*AdviseCheckpointResponse)(nil),    // 80: karasu.v1.AdviseCheckpointResponse
+	(*CompareCheckpointsResponse)(nil),  // 81: karasu.v1.CompareCheckpointsResponse
+	(*SimulateCheckpointsResponse)(nil), // 82: karasu.v1.SimulateCheckpointsResponse
+	(*FollowCheckpointResponse)(nil),    // 83: karasu.v1.FollowCheckpointResponse
+	(*ResetPeersResponse)(nil),          // 84: karasu.v1.ResetPeersResponse
+	(*DiagnoseResponse)(nil),            // 85: karasu.v1.DiagnoseResponse
+	(*ListAuditResponse)(nil),           // 86: karasu.v1.ListAuditResponse
+	(*ListRecordsResponse)(nil),         // 87: karasu.v1.ListRecordsResponse
+	(*GetRecordResponse)(nil),           // 88: karasu.v1.GetRecordResponse
+	(*BackupResponse)(nil),              // 89: karasu.v1.BackupResponse
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
 	45, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
@@ -3720,70 +3772,80 @@ var file_karasu_v1_api_proto_depIdxs = []int32{
 	51, // 46: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
 	52, // 47: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
 	53, // 48: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
-	42, // 49: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	43, // 50: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	41, // 51: karasu.v1.PreviewShareResponse.policy:type_name -> karasu.v1.SharePolicy
-	4,  // 52: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 53: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 54: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	10, // 55: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
-	54, // 56: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
-	55, // 57: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
-	56, // 58: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
-	57, // 59: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
-	58, // 60: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
-	18, // 61: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	20, // 62: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	22, // 63: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	24, // 64: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
-	26, // 65: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	28, // 66: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	30, // 67: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	32, // 68: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	59, // 69: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
-	60, // 70: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
-	34, // 71: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	61, // 72: karasu.v1.KarasuService.ResetPeers:input_type -> karasu.v1.ResetPeersRequest
-	62, // 73: karasu.v1.KarasuService.Diagnose:input_type -> karasu.v1.DiagnoseRequest
-	37, // 74: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	40, // 75: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	63, // 76: karasu.v1.KarasuService.ListAudit:input_type -> karasu.v1.ListAuditRequest
-	64, // 77: karasu.v1.KarasuService.ListRecords:input_type -> karasu.v1.ListRecordsRequest
-	65, // 78: karasu.v1.KarasuService.GetRecord:input_type -> karasu.v1.GetRecordRequest
-	66, // 79: karasu.v1.KarasuService.Backup:input_type -> karasu.v1.BackupRequest
-	5,  // 80: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 81: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 82: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 83: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	67, // 84: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
-	68, // 85: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
-	69, // 86: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
-	70, // 87: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
-	71, // 88: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
-	19, // 89: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 90: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 91: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 92: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 93: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 94: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 95: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 96: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	72, // 97: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
-	73, // 98: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
-	36, // 99: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	74, // 100: karasu.v1.KarasuService.ResetPeers:output_type -> karasu.v1.ResetPeersResponse
-	75, // 101: karasu.v1.KarasuService.Diagnose:output_type -> karasu.v1.DiagnoseResponse
-	39, // 102: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	44, // 103: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	76, // 104: karasu.v1.KarasuService.ListAudit:output_type -> karasu.v1.ListAuditResponse
-	77, // 105: karasu.v1.KarasuService.ListRecords:output_type -> karasu.v1.ListRecordsResponse
-	78, // 106: karasu.v1.KarasuService.GetRecord:output_type -> karasu.v1.GetRecordResponse
-	79, // 107: karasu.v1.KarasuService.Backup:output_type -> karasu.v1.BackupResponse
-	80, // [80:108] is the sub-list for method output_type
-	52, // [52:80] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	54, // 49: karasu.v1.PreviewedRecord.stage:type_name -> karasu.v1.StageModel
+	55, // 50: karasu.v1.PreviewedRecord.stage_extent:type_name -> karasu.v1.StageExtent
+	42, // 51: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	43, // 52: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	41, // 53: karasu.v1.PreviewShareResponse.policy:type_name -> karasu.v1.SharePolicy
+	4,  // 54: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,  // 55: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,  // 56: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	10, // 57: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
+	56, // 58: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
+	57, // 59: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
+	58, // 60: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
+	59, // 61: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
+	60, // 62: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
+	18, // 63: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	20, // 64: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	22, // 65: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	24, // 66: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
+	26, // 67: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	28, // 68: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	30, // 69: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	32, // 70: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	61, // 71: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
+	62, // 72: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
+	63, // 73: karasu.v1.KarasuService.AdviseCheckpoint:input_type -> karasu.v1.AdviseCheckpointRequest
+	64, // 74: karasu.v1.KarasuService.CompareCheckpoints:input_type -> karasu.v1.CompareCheckpointsRequest
+	65, // 75: karasu.v1.KarasuService.SimulateCheckpoints:input_type -> karasu.v1.SimulateCheckpointsRequest
+	66, // 76: karasu.v1.KarasuService.FollowCheckpoint:input_type -> karasu.v1.FollowCheckpointRequest
+	34, // 77: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	67, // 78: karasu.v1.KarasuService.ResetPeers:input_type -> karasu.v1.ResetPeersRequest
+	68, // 79: karasu.v1.KarasuService.Diagnose:input_type -> karasu.v1.DiagnoseRequest
+	37, // 80: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	40, // 81: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	69, // 82: karasu.v1.KarasuService.ListAudit:input_type -> karasu.v1.ListAuditRequest
+	70, // 83: karasu.v1.KarasuService.ListRecords:input_type -> karasu.v1.ListRecordsRequest
+	71, // 84: karasu.v1.KarasuService.GetRecord:input_type -> karasu.v1.GetRecordRequest
+	72, // 85: karasu.v1.KarasuService.Backup:input_type -> karasu.v1.BackupRequest
+	5,  // 86: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 87: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 88: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 89: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	73, // 90: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
+	74, // 91: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
+	75, // 92: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
+	76, // 93: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
+	77, // 94: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
+	19, // 95: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 96: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 97: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 98: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 99: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 100: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 101: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 102: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	78, // 103: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
+	79, // 104: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
+	80, // 105: karasu.v1.KarasuService.AdviseCheckpoint:output_type -> karasu.v1.AdviseCheckpointResponse
+	81, // 106: karasu.v1.KarasuService.CompareCheckpoints:output_type -> karasu.v1.CompareCheckpointsResponse
+	82, // 107: karasu.v1.KarasuService.SimulateCheckpoints:output_type -> karasu.v1.SimulateCheckpointsResponse
+	83, // 108: karasu.v1.KarasuService.FollowCheckpoint:output_type -> karasu.v1.FollowCheckpointResponse
+	36, // 109: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	84, // 110: karasu.v1.KarasuService.ResetPeers:output_type -> karasu.v1.ResetPeersResponse
+	85, // 111: karasu.v1.KarasuService.Diagnose:output_type -> karasu.v1.DiagnoseResponse
+	39, // 112: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	44, // 113: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	86, // 114: karasu.v1.KarasuService.ListAudit:output_type -> karasu.v1.ListAuditResponse
+	87, // 115: karasu.v1.KarasuService.ListRecords:output_type -> karasu.v1.ListRecordsResponse
+	88, // 116: karasu.v1.KarasuService.GetRecord:output_type -> karasu.v1.GetRecordResponse
+	89, // 117: karasu.v1.KarasuService.Backup:output_type -> karasu.v1.BackupResponse
+	86, // [86:118] is the sub-list for method output_type
+	54, // [54:86] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }
@@ -3791,12 +3853,14 @@ func file_karasu_v1_api_proto_init() {
 	if File_karasu_v1_api_proto != nil {
 		return
 	}
+	file_karasu_v1_checkpoint_proto_init()
 	file_karasu_v1_execution_proto_init()
 	file_karasu_v1_network_proto_init()
 	file_karasu_v1_operations_proto_init()
 	file_karasu_v1_predict_proto_init()
 	file_karasu_v1_record_proto_init()
 	file_karasu_v1_runtime_proto_init()
+	file_karasu_v1_stage_proto_init()
 	file_karasu_v1_api_proto_msgTypes[12].OneofWrappers = []any{}
 	file_karasu_v1_api_proto_msgTypes[15].OneofWrappers = []any{}
 	file_karasu_v1_api_proto_msgTypes[32].OneofWrappers = []any{}

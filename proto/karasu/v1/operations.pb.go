@@ -417,7 +417,9 @@ type GetRecordResponse struct {
 	// Empty where the signature is the author's.
 	SignatureProblem string `protobuf:"bytes,7,opt,name=signature_problem,json=signatureProblem,proto3" json:"signature_problem,omitempty"`
 	// Empty where the body is what its kind asks for.
-	BodyProblem   string `protobuf:"bytes,8,opt,name=body_problem,json=bodyProblem,proto3" json:"body_problem,omitempty"`
+	BodyProblem   string       `protobuf:"bytes,8,opt,name=body_problem,json=bodyProblem,proto3" json:"body_problem,omitempty"`
+	Stage         *StageModel  `protobuf:"bytes,9,opt,name=stage,proto3" json:"stage,omitempty"`
+	StageExtent   *StageExtent `protobuf:"bytes,10,opt,name=stage_extent,json=stageExtent,proto3" json:"stage_extent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -506,6 +508,20 @@ func (x *GetRecordResponse) GetBodyProblem() string {
 		return x.BodyProblem
 	}
 	return ""
+}
+
+func (x *GetRecordResponse) GetStage() *StageModel {
+	if x != nil {
+		return x.Stage
+	}
+	return nil
+}
+
+func (x *GetRecordResponse) GetStageExtent() *StageExtent {
+	if x != nil {
+		return x.StageExtent
+	}
+	return nil
 }
 
 // AuditEntry says that a record of this node was sent to peers for the first time.
@@ -859,7 +875,7 @@ var File_karasu_v1_operations_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_operations_proto_rawDesc = "" +
 	"\n" +
-	"\x1akarasu/v1/operations.proto\x12\tkarasu.v1\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\"\xd4\x02\n" +
+	"\x1akarasu/v1/operations.proto\x12\tkarasu.v1\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\x1a\x15karasu/v1/stage.proto\"\xd4\x02\n" +
 	"\n" +
 	"HeldRecord\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
@@ -885,7 +901,7 @@ const file_karasu_v1_operations_proto_rawDesc = "" +
 	"\arecords\x18\x01 \x03(\v2\x15.karasu.v1.HeldRecordR\arecords\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\"\"\n" +
 	"\x10GetRecordRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x8d\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xf5\x03\n" +
 	"\x11GetRecordResponse\x12)\n" +
 	"\x04held\x18\x01 \x01(\v2\x15.karasu.v1.HeldRecordR\x04held\x12)\n" +
 	"\x06record\x18\x02 \x01(\v2\x11.karasu.v1.RecordR\x06record\x12/\n" +
@@ -894,7 +910,10 @@ const file_karasu_v1_operations_proto_rawDesc = "" +
 	"\aruntime\x18\x05 \x01(\v2\x17.karasu.v1.RuntimeModelR\aruntime\x12?\n" +
 	"\x0eruntime_extent\x18\x06 \x01(\v2\x18.karasu.v1.RuntimeExtentR\rruntimeExtent\x12+\n" +
 	"\x11signature_problem\x18\a \x01(\tR\x10signatureProblem\x12!\n" +
-	"\fbody_problem\x18\b \x01(\tR\vbodyProblem\"\xea\x01\n" +
+	"\fbody_problem\x18\b \x01(\tR\vbodyProblem\x12+\n" +
+	"\x05stage\x18\t \x01(\v2\x15.karasu.v1.StageModelR\x05stage\x129\n" +
+	"\fstage_extent\x18\n" +
+	" \x01(\v2\x16.karasu.v1.StageExtentR\vstageExtent\"\xea\x01\n" +
 	"\n" +
 	"AuditEntry\x12\x1f\n" +
 	"\vunix_millis\x18\x01 \x01(\x03R\n" +
@@ -961,6 +980,8 @@ var file_karasu_v1_operations_proto_goTypes = []any{
 	(*SupportModel)(nil),        // 14: karasu.v1.SupportModel
 	(*RuntimeModel)(nil),        // 15: karasu.v1.RuntimeModel
 	(*RuntimeExtent)(nil),       // 16: karasu.v1.RuntimeExtent
+	(*StageModel)(nil),          // 17: karasu.v1.StageModel
+	(*StageExtent)(nil),         // 18: karasu.v1.StageExtent
 }
 var file_karasu_v1_operations_proto_depIdxs = []int32{
 	11, // 0: karasu.v1.HeldRecord.kind:type_name -> karasu.v1.RecordKind
@@ -973,13 +994,15 @@ var file_karasu_v1_operations_proto_depIdxs = []int32{
 	14, // 7: karasu.v1.GetRecordResponse.model:type_name -> karasu.v1.SupportModel
 	15, // 8: karasu.v1.GetRecordResponse.runtime:type_name -> karasu.v1.RuntimeModel
 	16, // 9: karasu.v1.GetRecordResponse.runtime_extent:type_name -> karasu.v1.RuntimeExtent
-	11, // 10: karasu.v1.AuditEntry.kind:type_name -> karasu.v1.RecordKind
-	6,  // 11: karasu.v1.ListAuditResponse.entries:type_name -> karasu.v1.AuditEntry
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	17, // 10: karasu.v1.GetRecordResponse.stage:type_name -> karasu.v1.StageModel
+	18, // 11: karasu.v1.GetRecordResponse.stage_extent:type_name -> karasu.v1.StageExtent
+	11, // 12: karasu.v1.AuditEntry.kind:type_name -> karasu.v1.RecordKind
+	6,  // 13: karasu.v1.ListAuditResponse.entries:type_name -> karasu.v1.AuditEntry
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_operations_proto_init() }
@@ -989,6 +1012,7 @@ func file_karasu_v1_operations_proto_init() {
 	}
 	file_karasu_v1_record_proto_init()
 	file_karasu_v1_runtime_proto_init()
+	file_karasu_v1_stage_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -36,6 +36,8 @@ const (
 	RecordKind_RECORD_KIND_RETRACTION RecordKind = 3
 	// body is a RuntimeModel.
 	RecordKind_RECORD_KIND_RUNTIME_MODEL RecordKind = 4
+	// body is a StageModel.
+	RecordKind_RECORD_KIND_STAGE_MODEL RecordKind = 5
 	// body is a Membership: who is in a circle.
 	RecordKind_RECORD_KIND_MEMBERSHIP RecordKind = 7
 	// body is an Announcement.
@@ -52,6 +54,7 @@ var (
 		2: "RECORD_KIND_SUPPORT_MODEL",
 		3: "RECORD_KIND_RETRACTION",
 		4: "RECORD_KIND_RUNTIME_MODEL",
+		5: "RECORD_KIND_STAGE_MODEL",
 		7: "RECORD_KIND_MEMBERSHIP",
 		8: "RECORD_KIND_ANNOUNCEMENT",
 		9: "RECORD_KIND_DELEGATION",
@@ -62,6 +65,7 @@ var (
 		"RECORD_KIND_SUPPORT_MODEL": 2,
 		"RECORD_KIND_RETRACTION":    3,
 		"RECORD_KIND_RUNTIME_MODEL": 4,
+		"RECORD_KIND_STAGE_MODEL":   5,
 		"RECORD_KIND_MEMBERSHIP":    7,
 		"RECORD_KIND_ANNOUNCEMENT":  8,
 		"RECORD_KIND_DELEGATION":    9,
@@ -107,8 +111,8 @@ type Record struct {
 	Topic string     `protobuf:"bytes,3,opt,name=topic,proto3" json:"topic,omitempty"`
 	Kind  RecordKind `protobuf:"varint,4,opt,name=kind,proto3,enum=karasu.v1.RecordKind" json:"kind,omitempty"`
 	// The author's stable name for this piece of knowledge:
-	// "<pseudonym>/summary" or "<pseudonym>/model" of a workload, "runtime/<family>" of
-	// a topic.
+	// "<pseudonym>/summary" or "<pseudonym>/model" of a workload, "runtime/<family>" or
+	// "stage/<family>" of a topic.
 	Key string `protobuf:"bytes,5,opt,name=key,proto3" json:"key,omitempty"`
 	// Starts at 1, grows with each new body.
 	Revision uint64 `protobuf:"varint,6,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -762,14 +766,15 @@ const file_karasu_v1_record_proto_rawDesc = "" +
 	"\vinput_bytes\x18\n" +
 	" \x01(\x01H\x00R\n" +
 	"inputBytes\x88\x01\x01B\x0e\n" +
-	"\f_input_bytes*\xf6\x01\n" +
+	"\f_input_bytes*\x93\x02\n" +
 	"\n" +
 	"RecordKind\x12\x1b\n" +
 	"\x17RECORD_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17RECORD_KIND_RUN_SUMMARY\x10\x01\x12\x1d\n" +
 	"\x19RECORD_KIND_SUPPORT_MODEL\x10\x02\x12\x1a\n" +
 	"\x16RECORD_KIND_RETRACTION\x10\x03\x12\x1d\n" +
-	"\x19RECORD_KIND_RUNTIME_MODEL\x10\x04\x12\x1a\n" +
+	"\x19RECORD_KIND_RUNTIME_MODEL\x10\x04\x12\x1b\n" +
+	"\x17RECORD_KIND_STAGE_MODEL\x10\x05\x12\x1a\n" +
 	"\x16RECORD_KIND_MEMBERSHIP\x10\a\x12\x1c\n" +
 	"\x18RECORD_KIND_ANNOUNCEMENT\x10\b\x12\x1a\n" +
 	"\x16RECORD_KIND_DELEGATION\x10\tB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"

@@ -85,6 +85,18 @@ const (
 	KarasuServicePredictProcedure = "/karasu.v1.KarasuService/Predict"
 	// KarasuServiceSweepProcedure is the fully-qualified name of the KarasuService's Sweep RPC.
 	KarasuServiceSweepProcedure = "/karasu.v1.KarasuService/Sweep"
+	// KarasuServiceAdviseCheckpointProcedure is the fully-qualified name of the KarasuService's
+	// AdviseCheckpoint RPC.
+	KarasuServiceAdviseCheckpointProcedure = "/karasu.v1.KarasuService/AdviseCheckpoint"
+	// KarasuServiceCompareCheckpointsProcedure is the fully-qualified name of the KarasuService's
+	// CompareCheckpoints RPC.
+	KarasuServiceCompareCheckpointsProcedure = "/karasu.v1.KarasuService/CompareCheckpoints"
+	// KarasuServiceSimulateCheckpointsProcedure is the fully-qualified name of the KarasuService's
+	// SimulateCheckpoints RPC.
+	KarasuServiceSimulateCheckpointsProcedure = "/karasu.v1.KarasuService/SimulateCheckpoints"
+	// KarasuServiceFollowCheckpointProcedure is the fully-qualified name of the KarasuService's
+	// FollowCheckpoint RPC.
+	KarasuServiceFollowCheckpointProcedure = "/karasu.v1.KarasuService/FollowCheckpoint"
 	// KarasuServiceListPeersProcedure is the fully-qualified name of the KarasuService's ListPeers RPC.
 	KarasuServiceListPeersProcedure = "/karasu.v1.KarasuService/ListPeers"
 	// KarasuServiceResetPeersProcedure is the fully-qualified name of the KarasuService's ResetPeers
@@ -154,6 +166,14 @@ type KarasuServiceClient interface {
 	// Sweep predicts a job on many configurations and says which of them is the
 	// cheapest that meets a deadline.
 	Sweep(context.Context, *connect.Request[v1.SweepRequest]) (*connect.Response[v1.SweepResponse], error)
+	// AdviseCheckpoint says which stage outputs of a past or coming run to persist.
+	AdviseCheckpoint(context.Context, *connect.Request[v1.AdviseCheckpointRequest]) (*connect.Response[v1.AdviseCheckpointResponse], error)
+	// CompareCheckpoints says what advice from earlier runs would have been worth in past runs.
+	CompareCheckpoints(context.Context, *connect.Request[v1.CompareCheckpointsRequest]) (*connect.Response[v1.CompareCheckpointsResponse], error)
+	// SimulateCheckpoints plays past runs with failures.
+	SimulateCheckpoints(context.Context, *connect.Request[v1.SimulateCheckpointsRequest]) (*connect.Response[v1.SimulateCheckpointsResponse], error)
+	// FollowCheckpoint decides for an application that runs.
+	FollowCheckpoint(context.Context, *connect.Request[v1.FollowCheckpointRequest]) (*connect.Response[v1.FollowCheckpointResponse], error)
 	// ListPeers lists the peers that the daemon knows.
 	ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error)
 	// ResetPeers forgets remembered peers and all pauses between dials, empties the
@@ -300,6 +320,30 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(karasuServiceMethods.ByName("Sweep")),
 			connect.WithClientOptions(opts...),
 		),
+		adviseCheckpoint: connect.NewClient[v1.AdviseCheckpointRequest, v1.AdviseCheckpointResponse](
+			httpClient,
+			baseURL+KarasuServiceAdviseCheckpointProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("AdviseCheckpoint")),
+			connect.WithClientOptions(opts...),
+		),
+		compareCheckpoints: connect.NewClient[v1.CompareCheckpointsRequest, v1.CompareCheckpointsResponse](
+			httpClient,
+			baseURL+KarasuServiceCompareCheckpointsProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("CompareCheckpoints")),
+			connect.WithClientOptions(opts...),
+		),
+		simulateCheckpoints: connect.NewClient[v1.SimulateCheckpointsRequest, v1.SimulateCheckpointsResponse](
+			httpClient,
+			baseURL+KarasuServiceSimulateCheckpointsProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("SimulateCheckpoints")),
+			connect.WithClientOptions(opts...),
+		),
+		followCheckpoint: connect.NewClient[v1.FollowCheckpointRequest, v1.FollowCheckpointResponse](
+			httpClient,
+			baseURL+KarasuServiceFollowCheckpointProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("FollowCheckpoint")),
+			connect.WithClientOptions(opts...),
+		),
 		listPeers: connect.NewClient[v1.ListPeersRequest, v1.ListPeersResponse](
 			httpClient,
 			baseURL+KarasuServiceListPeersProcedure,
@@ -359,34 +403,38 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 
 // karasuServiceClient implements KarasuServiceClient.
 type karasuServiceClient struct {
-	status            *connect.Client[v1.StatusRequest, v1.StatusResponse]
-	importRuns        *connect.Client[v1.ImportRunsRequest, v1.ImportRunsResponse]
-	listRuns          *connect.Client[v1.ListRunsRequest, v1.ListRunsResponse]
-	deleteRuns        *connect.Client[v1.DeleteRunsRequest, v1.DeleteRunsResponse]
-	importExecutions  *connect.Client[v1.ImportExecutionsRequest, v1.ImportExecutionsResponse]
-	getExecution      *connect.Client[v1.GetExecutionRequest, v1.GetExecutionResponse]
-	listWorkloads     *connect.Client[v1.ListWorkloadsRequest, v1.ListWorkloadsResponse]
-	applyRules        *connect.Client[v1.ApplyRulesRequest, v1.ApplyRulesResponse]
-	attachMetrics     *connect.Client[v1.AttachMetricsRequest, v1.AttachMetricsResponse]
-	startSearch       *connect.Client[v1.StartSearchRequest, v1.StartSearchResponse]
-	nextConfiguration *connect.Client[v1.NextConfigurationRequest, v1.NextConfigurationResponse]
-	reportRun         *connect.Client[v1.ReportRunRequest, v1.ReportRunResponse]
-	undoReport        *connect.Client[v1.UndoReportRequest, v1.UndoReportResponse]
-	getSearch         *connect.Client[v1.GetSearchRequest, v1.GetSearchResponse]
-	listSearches      *connect.Client[v1.ListSearchesRequest, v1.ListSearchesResponse]
-	deleteSearch      *connect.Client[v1.DeleteSearchRequest, v1.DeleteSearchResponse]
-	recommend         *connect.Client[v1.RecommendRequest, v1.RecommendResponse]
-	predict           *connect.Client[v1.PredictRequest, v1.PredictResponse]
-	sweep             *connect.Client[v1.SweepRequest, v1.SweepResponse]
-	listPeers         *connect.Client[v1.ListPeersRequest, v1.ListPeersResponse]
-	resetPeers        *connect.Client[v1.ResetPeersRequest, v1.ResetPeersResponse]
-	diagnose          *connect.Client[v1.DiagnoseRequest, v1.DiagnoseResponse]
-	listTopics        *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
-	previewShare      *connect.Client[v1.PreviewShareRequest, v1.PreviewShareResponse]
-	listAudit         *connect.Client[v1.ListAuditRequest, v1.ListAuditResponse]
-	listRecords       *connect.Client[v1.ListRecordsRequest, v1.ListRecordsResponse]
-	getRecord         *connect.Client[v1.GetRecordRequest, v1.GetRecordResponse]
-	backup            *connect.Client[v1.BackupRequest, v1.BackupResponse]
+	status              *connect.Client[v1.StatusRequest, v1.StatusResponse]
+	importRuns          *connect.Client[v1.ImportRunsRequest, v1.ImportRunsResponse]
+	listRuns            *connect.Client[v1.ListRunsRequest, v1.ListRunsResponse]
+	deleteRuns          *connect.Client[v1.DeleteRunsRequest, v1.DeleteRunsResponse]
+	importExecutions    *connect.Client[v1.ImportExecutionsRequest, v1.ImportExecutionsResponse]
+	getExecution        *connect.Client[v1.GetExecutionRequest, v1.GetExecutionResponse]
+	listWorkloads       *connect.Client[v1.ListWorkloadsRequest, v1.ListWorkloadsResponse]
+	applyRules          *connect.Client[v1.ApplyRulesRequest, v1.ApplyRulesResponse]
+	attachMetrics       *connect.Client[v1.AttachMetricsRequest, v1.AttachMetricsResponse]
+	startSearch         *connect.Client[v1.StartSearchRequest, v1.StartSearchResponse]
+	nextConfiguration   *connect.Client[v1.NextConfigurationRequest, v1.NextConfigurationResponse]
+	reportRun           *connect.Client[v1.ReportRunRequest, v1.ReportRunResponse]
+	undoReport          *connect.Client[v1.UndoReportRequest, v1.UndoReportResponse]
+	getSearch           *connect.Client[v1.GetSearchRequest, v1.GetSearchResponse]
+	listSearches        *connect.Client[v1.ListSearchesRequest, v1.ListSearchesResponse]
+	deleteSearch        *connect.Client[v1.DeleteSearchRequest, v1.DeleteSearchResponse]
+	recommend           *connect.Client[v1.RecommendRequest, v1.RecommendResponse]
+	predict             *connect.Client[v1.PredictRequest, v1.PredictResponse]
+	sweep               *connect.Client[v1.SweepRequest, v1.SweepResponse]
+	adviseCheckpoint    *connect.Client[v1.AdviseCheckpointRequest, v1.AdviseCheckpointResponse]
+	compareCheckpoints  *connect.Client[v1.CompareCheckpointsRequest, v1.CompareCheckpointsResponse]
+	simulateCheckpoints *connect.Client[v1.SimulateCheckpointsRequest, v1.SimulateCheckpointsResponse]
+	followCheckpoint    *connect.Client[v1.FollowCheckpointRequest, v1.FollowCheckpointResponse]
+	listPeers           *connect.Client[v1.ListPeersRequest, v1.ListPeersResponse]
+	resetPeers          *connect.Client[v1.ResetPeersRequest, v1.ResetPeersResponse]
+	diagnose            *connect.Client[v1.DiagnoseRequest, v1.DiagnoseResponse]
+	listTopics          *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
+	previewShare        *connect.Client[v1.PreviewShareRequest, v1.PreviewShareResponse]
+	listAudit           *connect.Client[v1.ListAuditRequest, v1.ListAuditResponse]
+	listRecords         *connect.Client[v1.ListRecordsRequest, v1.ListRecordsResponse]
+	getRecord           *connect.Client[v1.GetRecordRequest, v1.GetRecordResponse]
+	backup              *connect.Client[v1.BackupRequest, v1.BackupResponse]
 }
 
 // Status calls karasu.v1.KarasuService.Status.
@@ -484,6 +532,26 @@ func (c *karasuServiceClient) Sweep(ctx context.Context, req *connect.Request[v1
 	return c.sweep.CallUnary(ctx, req)
 }
 
+// AdviseCheckpoint calls karasu.v1.KarasuService.AdviseCheckpoint.
+func (c *karasuServiceClient) AdviseCheckpoint(ctx context.Context, req *connect.Request[v1.AdviseCheckpointRequest]) (*connect.Response[v1.AdviseCheckpointResponse], error) {
+	return c.adviseCheckpoint.CallUnary(ctx, req)
+}
+
+// CompareCheckpoints calls karasu.v1.KarasuService.CompareCheckpoints.
+func (c *karasuServiceClient) CompareCheckpoints(ctx context.Context, req *connect.Request[v1.CompareCheckpointsRequest]) (*connect.Response[v1.CompareCheckpointsResponse], error) {
+	return c.compareCheckpoints.CallUnary(ctx, req)
+}
+
+// SimulateCheckpoints calls karasu.v1.KarasuService.SimulateCheckpoints.
+func (c *karasuServiceClient) SimulateCheckpoints(ctx context.Context, req *connect.Request[v1.SimulateCheckpointsRequest]) (*connect.Response[v1.SimulateCheckpointsResponse], error) {
+	return c.simulateCheckpoints.CallUnary(ctx, req)
+}
+
+// FollowCheckpoint calls karasu.v1.KarasuService.FollowCheckpoint.
+func (c *karasuServiceClient) FollowCheckpoint(ctx context.Context, req *connect.Request[v1.FollowCheckpointRequest]) (*connect.Response[v1.FollowCheckpointResponse], error) {
+	return c.followCheckpoint.CallUnary(ctx, req)
+}
+
 // ListPeers calls karasu.v1.KarasuService.ListPeers.
 func (c *karasuServiceClient) ListPeers(ctx context.Context, req *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error) {
 	return c.listPeers.CallUnary(ctx, req)
@@ -574,6 +642,14 @@ type KarasuServiceHandler interface {
 	// Sweep predicts a job on many configurations and says which of them is the
 	// cheapest that meets a deadline.
 	Sweep(context.Context, *connect.Request[v1.SweepRequest]) (*connect.Response[v1.SweepResponse], error)
+	// AdviseCheckpoint says which stage outputs of a past or coming run to persist.
+	AdviseCheckpoint(context.Context, *connect.Request[v1.AdviseCheckpointRequest]) (*connect.Response[v1.AdviseCheckpointResponse], error)
+	// CompareCheckpoints says what advice from earlier runs would have been worth in past runs.
+	CompareCheckpoints(context.Context, *connect.Request[v1.CompareCheckpointsRequest]) (*connect.Response[v1.CompareCheckpointsResponse], error)
+	// SimulateCheckpoints plays past runs with failures.
+	SimulateCheckpoints(context.Context, *connect.Request[v1.SimulateCheckpointsRequest]) (*connect.Response[v1.SimulateCheckpointsResponse], error)
+	// FollowCheckpoint decides for an application that runs.
+	FollowCheckpoint(context.Context, *connect.Request[v1.FollowCheckpointRequest]) (*connect.Response[v1.FollowCheckpointResponse], error)
 	// ListPeers lists the peers that the daemon knows.
 	ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error)
 	// ResetPeers forgets remembered peers and all pauses between dials, empties the
@@ -716,6 +792,30 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(karasuServiceMethods.ByName("Sweep")),
 		connect.WithHandlerOptions(opts...),
 	)
+	karasuServiceAdviseCheckpointHandler := connect.NewUnaryHandler(
+		KarasuServiceAdviseCheckpointProcedure,
+		svc.AdviseCheckpoint,
+		connect.WithSchema(karasuServiceMethods.ByName("AdviseCheckpoint")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceCompareCheckpointsHandler := connect.NewUnaryHandler(
+		KarasuServiceCompareCheckpointsProcedure,
+		svc.CompareCheckpoints,
+		connect.WithSchema(karasuServiceMethods.ByName("CompareCheckpoints")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceSimulateCheckpointsHandler := connect.NewUnaryHandler(
+		KarasuServiceSimulateCheckpointsProcedure,
+		svc.SimulateCheckpoints,
+		connect.WithSchema(karasuServiceMethods.ByName("SimulateCheckpoints")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceFollowCheckpointHandler := connect.NewUnaryHandler(
+		KarasuServiceFollowCheckpointProcedure,
+		svc.FollowCheckpoint,
+		connect.WithSchema(karasuServiceMethods.ByName("FollowCheckpoint")),
+		connect.WithHandlerOptions(opts...),
+	)
 	karasuServiceListPeersHandler := connect.NewUnaryHandler(
 		KarasuServiceListPeersProcedure,
 		svc.ListPeers,
@@ -810,6 +910,14 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 			karasuServicePredictHandler.ServeHTTP(w, r)
 		case KarasuServiceSweepProcedure:
 			karasuServiceSweepHandler.ServeHTTP(w, r)
+		case KarasuServiceAdviseCheckpointProcedure:
+			karasuServiceAdviseCheckpointHandler.ServeHTTP(w, r)
+		case KarasuServiceCompareCheckpointsProcedure:
+			karasuServiceCompareCheckpointsHandler.ServeHTTP(w, r)
+		case KarasuServiceSimulateCheckpointsProcedure:
+			karasuServiceSimulateCheckpointsHandler.ServeHTTP(w, r)
+		case KarasuServiceFollowCheckpointProcedure:
+			karasuServiceFollowCheckpointHandler.ServeHTTP(w, r)
 		case KarasuServiceListPeersProcedure:
 			karasuServiceListPeersHandler.ServeHTTP(w, r)
 		case KarasuServiceResetPeersProcedure:
@@ -911,6 +1019,22 @@ func (UnimplementedKarasuServiceHandler) Predict(context.Context, *connect.Reque
 
 func (UnimplementedKarasuServiceHandler) Sweep(context.Context, *connect.Request[v1.SweepRequest]) (*connect.Response[v1.SweepResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.Sweep is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) AdviseCheckpoint(context.Context, *connect.Request[v1.AdviseCheckpointRequest]) (*connect.Response[v1.AdviseCheckpointResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.AdviseCheckpoint is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) CompareCheckpoints(context.Context, *connect.Request[v1.CompareCheckpointsRequest]) (*connect.Response[v1.CompareCheckpointsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.CompareCheckpoints is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) SimulateCheckpoints(context.Context, *connect.Request[v1.SimulateCheckpointsRequest]) (*connect.Response[v1.SimulateCheckpointsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.SimulateCheckpoints is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) FollowCheckpoint(context.Context, *connect.Request[v1.FollowCheckpointRequest]) (*connect.Response[v1.FollowCheckpointResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.FollowCheckpoint is not implemented"))
 }
 
 func (UnimplementedKarasuServiceHandler) ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error) {
