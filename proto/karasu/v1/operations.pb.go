@@ -699,8 +699,10 @@ type ListAuditResponse struct {
 	Total uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// When the log begins: what left before is not on record any more.
 	BeginsUnixMillis int64 `protobuf:"varint,3,opt,name=begins_unix_millis,json=beginsUnixMillis,proto3" json:"begins_unix_millis,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Lines of the log that are no entries: somebody else has written to it.
+	Unreadable    uint32 `protobuf:"varint,4,opt,name=unreadable,proto3" json:"unreadable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListAuditResponse) Reset() {
@@ -750,6 +752,13 @@ func (x *ListAuditResponse) GetTotal() uint32 {
 func (x *ListAuditResponse) GetBeginsUnixMillis() int64 {
 	if x != nil {
 		return x.BeginsUnixMillis
+	}
+	return 0
+}
+
+func (x *ListAuditResponse) GetUnreadable() uint32 {
+	if x != nil {
+		return x.Unreadable
 	}
 	return 0
 }
@@ -928,11 +937,14 @@ const file_karasu_v1_operations_proto_rawDesc = "" +
 	"\x05peers\x18\t \x03(\tR\x05peers\"T\n" +
 	"\x10ListAuditRequest\x12*\n" +
 	"\x11since_unix_millis\x18\x01 \x01(\x03R\x0fsinceUnixMillis\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\"\x88\x01\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"\xa8\x01\n" +
 	"\x11ListAuditResponse\x12/\n" +
 	"\aentries\x18\x01 \x03(\v2\x15.karasu.v1.AuditEntryR\aentries\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12,\n" +
-	"\x12begins_unix_millis\x18\x03 \x01(\x03R\x10beginsUnixMillis\"\x0f\n" +
+	"\x12begins_unix_millis\x18\x03 \x01(\x03R\x10beginsUnixMillis\x12\x1e\n" +
+	"\n" +
+	"unreadable\x18\x04 \x01(\rR\n" +
+	"unreadable\"\x0f\n" +
 	"\rBackupRequest\"\x96\x01\n" +
 	"\x0eBackupResponse\x12\x14\n" +
 	"\x05chunk\x18\x01 \x01(\fR\x05chunk\x12\x16\n" +
