@@ -8,8 +8,13 @@ import (
 	"github.com/karasu-project/karasu/model/trees"
 )
 
-// ErrWeights is wrapped by errors about weights that cannot be used.
-var ErrWeights = errors.New("unusable weights of a stage model")
+var (
+	// ErrWeights is wrapped by errors about weights that cannot be used.
+	ErrWeights = errors.New("unusable weights of a stage model")
+	// ErrNewer says that weights count an operator that this version does not know, which
+	// is no fault of who made them. It comes with ErrWeights.
+	ErrNewer = errors.New("it counts an operator that is not known here; its author has a newer version")
+)
 
 // Family names the model and its features with a version.
 const Family = "stage-trees/1"
@@ -101,7 +106,8 @@ func (f *forest) weights() WeightForest {
 	return w
 }
 
-// FromWeights returns the model of weights. It wraps [ErrWeights].
+// FromWeights returns the model of weights, in a time that is linear in their nodes. It
+// wraps [ErrWeights], and [ErrNewer] where that is why.
 func FromWeights(w *Weights) (*General, error) {
 	if w == nil || w.Family != Family {
 		return nil, fmt.Errorf("%w: not of family %s", ErrWeights, Family)
@@ -160,7 +166,7 @@ func (w *Weights) columns() ([]int32, error) {
 	for i, h := range w.Operators {
 		c, ok := place[h]
 		if !ok {
-			return nil, fmt.Errorf("%w: operator %d is not known here; the sender has a newer version", ErrWeights, i)
+			return nil, fmt.Errorf("%w: operator %d: %w", ErrWeights, i, ErrNewer)
 		}
 		columns = append(columns, c)
 	}

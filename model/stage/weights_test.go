@@ -146,6 +146,11 @@ func TestWeightsErrors(t *testing.T) {
 	if _, err := FromWeights(nil); !errors.Is(err, ErrWeights) {
 		t.Errorf("nil: %v", err)
 	}
+	_, newer := sharedWeights(t)
+	newer.Operators = append(newer.Operators, 7)
+	if _, err := FromWeights(newer); !errors.Is(err, ErrNewer) {
+		t.Errorf("an operator of a newer version: %v, want ErrNewer", err)
+	}
 	few := queries(folds)
 	for i := range few { // jobs enough, but one stage each
 		few[i].Graph.Stages = few[i].Graph.Stages[:1]
