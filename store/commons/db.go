@@ -60,6 +60,8 @@ type Options struct {
 // memory (about 300 bytes each), their envelopes are on disk.
 type DB struct {
 	kv *kv.DB
+	// index has a lock of its own, which is taken last.
+	index *Index
 
 	mu     sync.RWMutex
 	slots  map[slot][]*meta
@@ -78,7 +80,7 @@ func OpenDB(dir string, opts Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{
-		kv: k, slots: make(map[slot][]*meta), byID: make(map[ID]*meta),
+		kv: k, index: NewIndex(k.Now), slots: make(map[slot][]*meta), byID: make(map[ID]*meta),
 		topics: make(map[model.Topic]map[slot]struct{}), floors: make(map[slot]uint64),
 	}
 	if err := d.load(); err != nil {
@@ -136,6 +138,9 @@ func decodeStored(key, value []byte) (*Record, bool, error) {
 func (d *DB) replace(s slot, held []*meta) {
 	for _, m := range d.slots[s] {
 		delete(d.byID, m.id)
+		if !slices.Contains(held, m) {
+			d.index.remove(m)
+		}
 	}
 	if len(held) == 0 {
 		delete(d.slots, s)
@@ -148,6 +153,7 @@ func (d *DB) replace(s slot, held []*meta) {
 	d.slots[s] = held
 	for _, m := range held {
 		d.byID[m.id] = m
+		d.index.insert(m)
 	}
 	if d.topics[s.topic] == nil {
 		d.topics[s.topic] = make(map[slot]struct{})
