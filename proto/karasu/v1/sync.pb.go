@@ -1,8 +1,20 @@
-// Frames of the catch-up stream "/karasu/sync/1". docs/wire-format.md explains it.
+// Frames of the catch-up streams. docs/reconciliation.md explains them.
 //
 // A frame is a varint length and one SyncFrame. Control frames are at most 64 KiB;
 // a records frame may hold one record that is larger. The two sides speak in
-// turns, each turn ends with SyncEnd:
+// turns, each turn ends with SyncEnd.
+//
+// On "/karasu/sync/2", ranges of record ids are compared:
+//
+//   initiator: open end                    fingerprint of all; what I want
+//   responder: open topics* end            likewise; by topic, unless all is equal
+//   then in turns, initiator first, until a turn is empty:
+//              topics* ranges* offer* end  parts that differ, ids of small parts
+//   other:     want* end                   of what it was offered
+//   who was last: records* want* end
+//   other:     records* end
+//
+// On "/karasu/sync/1", whole lists of ids are:
 //
 //   initiator: hello+ end            what I hold, by topic, and what I want
 //   responder: hello+ end            likewise
@@ -34,6 +46,61 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type SyncRange_Kind int32
+
+const (
+	SyncRange_KIND_UNSPECIFIED SyncRange_Kind = 0
+	// The tags of its parts. The other side answers those that differ.
+	SyncRange_KIND_PARTS SyncRange_Kind = 1
+	// The tags of all ids that the sender holds in it.
+	SyncRange_KIND_LIST SyncRange_Kind = 2
+	// The tags of ids, from a list of the other side, that the sender lacks.
+	SyncRange_KIND_LACK SyncRange_Kind = 3
+)
+
+// Enum value maps for SyncRange_Kind.
+var (
+	SyncRange_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "KIND_PARTS",
+		2: "KIND_LIST",
+		3: "KIND_LACK",
+	}
+	SyncRange_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"KIND_PARTS":       1,
+		"KIND_LIST":        2,
+		"KIND_LACK":        3,
+	}
+)
+
+func (x SyncRange_Kind) Enum() *SyncRange_Kind {
+	p := new(SyncRange_Kind)
+	*p = x
+	return p
+}
+
+func (x SyncRange_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SyncRange_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_karasu_v1_sync_proto_enumTypes[0].Descriptor()
+}
+
+func (SyncRange_Kind) Type() protoreflect.EnumType {
+	return &file_karasu_v1_sync_proto_enumTypes[0]
+}
+
+func (x SyncRange_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SyncRange_Kind.Descriptor instead.
+func (SyncRange_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{5, 0}
+}
+
 type SyncFrame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Frame:
@@ -45,6 +112,9 @@ type SyncFrame struct {
 	//	*SyncFrame_Records
 	//	*SyncFrame_End
 	//	*SyncFrame_Refusal
+	//	*SyncFrame_Open
+	//	*SyncFrame_Topics
+	//	*SyncFrame_Ranges
 	Frame         isSyncFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -150,6 +220,33 @@ func (x *SyncFrame) GetRefusal() *SyncRefusal {
 	return nil
 }
 
+func (x *SyncFrame) GetOpen() *SyncOpen {
+	if x != nil {
+		if x, ok := x.Frame.(*SyncFrame_Open); ok {
+			return x.Open
+		}
+	}
+	return nil
+}
+
+func (x *SyncFrame) GetTopics() *SyncTopicTags {
+	if x != nil {
+		if x, ok := x.Frame.(*SyncFrame_Topics); ok {
+			return x.Topics
+		}
+	}
+	return nil
+}
+
+func (x *SyncFrame) GetRanges() *SyncRanges {
+	if x != nil {
+		if x, ok := x.Frame.(*SyncFrame_Ranges); ok {
+			return x.Ranges
+		}
+	}
+	return nil
+}
+
 type isSyncFrame_Frame interface {
 	isSyncFrame_Frame()
 }
@@ -182,6 +279,18 @@ type SyncFrame_Refusal struct {
 	Refusal *SyncRefusal `protobuf:"bytes,7,opt,name=refusal,proto3,oneof"`
 }
 
+type SyncFrame_Open struct {
+	Open *SyncOpen `protobuf:"bytes,8,opt,name=open,proto3,oneof"`
+}
+
+type SyncFrame_Topics struct {
+	Topics *SyncTopicTags `protobuf:"bytes,9,opt,name=topics,proto3,oneof"`
+}
+
+type SyncFrame_Ranges struct {
+	Ranges *SyncRanges `protobuf:"bytes,10,opt,name=ranges,proto3,oneof"`
+}
+
 func (*SyncFrame_Hello) isSyncFrame_Frame() {}
 
 func (*SyncFrame_Ids) isSyncFrame_Frame() {}
@@ -195,6 +304,340 @@ func (*SyncFrame_Records) isSyncFrame_Frame() {}
 func (*SyncFrame_End) isSyncFrame_Frame() {}
 
 func (*SyncFrame_Refusal) isSyncFrame_Frame() {}
+
+func (*SyncFrame_Open) isSyncFrame_Frame() {}
+
+func (*SyncFrame_Topics) isSyncFrame_Frame() {}
+
+func (*SyncFrame_Ranges) isSyncFrame_Frame() {}
+
+// SyncOpen begins a comparison of ranges.
+type SyncOpen struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Fingerprint of all that the sender holds within the scope; absent if it holds
+	// nothing.
+	Root []byte `protobuf:"bytes,1,opt,name=root,proto3" json:"root,omitempty"`
+	// 16 random bytes. Both sides' make the key of the session's tags: a tag is the
+	// first 8 bytes of SHA-256 over the key and a fingerprint or an id, so that nobody
+	// can prepare two that collide.
+	Nonce []byte `protobuf:"bytes,2,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	// As in SyncHello.
+	Patterns []string `protobuf:"bytes,3,rep,name=patterns,proto3" json:"patterns,omitempty"`
+	// Of the initiator: records created before this day, counted from 1970, are left
+	// out of the session.
+	SinceDay      uint32 `protobuf:"varint,4,opt,name=since_day,json=sinceDay,proto3" json:"since_day,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncOpen) Reset() {
+	*x = SyncOpen{}
+	mi := &file_karasu_v1_sync_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncOpen) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncOpen) ProtoMessage() {}
+
+func (x *SyncOpen) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_sync_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncOpen.ProtoReflect.Descriptor instead.
+func (*SyncOpen) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SyncOpen) GetRoot() []byte {
+	if x != nil {
+		return x.Root
+	}
+	return nil
+}
+
+func (x *SyncOpen) GetNonce() []byte {
+	if x != nil {
+		return x.Nonce
+	}
+	return nil
+}
+
+func (x *SyncOpen) GetPatterns() []string {
+	if x != nil {
+		return x.Patterns
+	}
+	return nil
+}
+
+func (x *SyncOpen) GetSinceDay() uint32 {
+	if x != nil {
+		return x.SinceDay
+	}
+	return 0
+}
+
+// SyncTopicTags lists topics. Both sides number them in the order in which they come:
+// first the responder's, which lists what it holds, then those that only the
+// initiator holds.
+type SyncTopicTags struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Topics        []*SyncTopicTag        `protobuf:"bytes,1,rep,name=topics,proto3" json:"topics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncTopicTags) Reset() {
+	*x = SyncTopicTags{}
+	mi := &file_karasu_v1_sync_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncTopicTags) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncTopicTags) ProtoMessage() {}
+
+func (x *SyncTopicTags) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_sync_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncTopicTags.ProtoReflect.Descriptor instead.
+func (*SyncTopicTags) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SyncTopicTags) GetTopics() []*SyncTopicTag {
+	if x != nil {
+		return x.Topics
+	}
+	return nil
+}
+
+type SyncTopicTag struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Topic string                 `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
+	// Tag of the fingerprint of the topic within the scope.
+	Tag           uint64 `protobuf:"fixed64,2,opt,name=tag,proto3" json:"tag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncTopicTag) Reset() {
+	*x = SyncTopicTag{}
+	mi := &file_karasu_v1_sync_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncTopicTag) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncTopicTag) ProtoMessage() {}
+
+func (x *SyncTopicTag) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_sync_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncTopicTag.ProtoReflect.Descriptor instead.
+func (*SyncTopicTag) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SyncTopicTag) GetTopic() string {
+	if x != nil {
+		return x.Topic
+	}
+	return ""
+}
+
+func (x *SyncTopicTag) GetTag() uint64 {
+	if x != nil {
+		return x.Tag
+	}
+	return 0
+}
+
+type SyncRanges struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ranges        []*SyncRange           `protobuf:"bytes,1,rep,name=ranges,proto3" json:"ranges,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncRanges) Reset() {
+	*x = SyncRanges{}
+	mi := &file_karasu_v1_sync_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncRanges) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncRanges) ProtoMessage() {}
+
+func (x *SyncRanges) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_sync_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncRanges.ProtoReflect.Descriptor instead.
+func (*SyncRanges) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SyncRanges) GetRanges() []*SyncRange {
+	if x != nil {
+		return x.Ranges
+	}
+	return nil
+}
+
+// SyncRange says something about the records of a topic, of one day of it, or of a
+// day whose ids begin with the same bits.
+type SyncRange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  SyncRange_Kind         `protobuf:"varint,1,opt,name=kind,proto3,enum=karasu.v1.SyncRange_Kind" json:"kind,omitempty"`
+	// Number of the topic.
+	Topic uint32 `protobuf:"varint,2,opt,name=topic,proto3" json:"topic,omitempty"`
+	// 0 is the topic, 1 a day, each above four more bits of the ids; at most 17.
+	Depth uint32 `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`
+	Day   uint32 `protobuf:"varint,4,opt,name=day,proto3" json:"day,omitempty"`
+	// The bits, highest first, the rest 0.
+	Prefix uint64 `protobuf:"fixed64,5,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Of the parts of a topic: the days, rising, one for each tag.
+	Days []uint32 `protobuf:"varint,6,rep,packed,name=days,proto3" json:"days,omitempty"`
+	// Of the parts of another range: the bits 0 to 15 say which there are.
+	Mask          uint32   `protobuf:"varint,7,opt,name=mask,proto3" json:"mask,omitempty"`
+	Tags          []uint64 `protobuf:"fixed64,8,rep,packed,name=tags,proto3" json:"tags,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncRange) Reset() {
+	*x = SyncRange{}
+	mi := &file_karasu_v1_sync_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncRange) ProtoMessage() {}
+
+func (x *SyncRange) ProtoReflect() protoreflect.Message {
+	mi := &file_karasu_v1_sync_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncRange.ProtoReflect.Descriptor instead.
+func (*SyncRange) Descriptor() ([]byte, []int) {
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SyncRange) GetKind() SyncRange_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return SyncRange_KIND_UNSPECIFIED
+}
+
+func (x *SyncRange) GetTopic() uint32 {
+	if x != nil {
+		return x.Topic
+	}
+	return 0
+}
+
+func (x *SyncRange) GetDepth() uint32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+func (x *SyncRange) GetDay() uint32 {
+	if x != nil {
+		return x.Day
+	}
+	return 0
+}
+
+func (x *SyncRange) GetPrefix() uint64 {
+	if x != nil {
+		return x.Prefix
+	}
+	return 0
+}
+
+func (x *SyncRange) GetDays() []uint32 {
+	if x != nil {
+		return x.Days
+	}
+	return nil
+}
+
+func (x *SyncRange) GetMask() uint32 {
+	if x != nil {
+		return x.Mask
+	}
+	return 0
+}
+
+func (x *SyncRange) GetTags() []uint64 {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
 
 // SyncHello says what a node holds and what it wants. A node that holds many
 // topics sends several.
@@ -210,7 +653,7 @@ type SyncHello struct {
 
 func (x *SyncHello) Reset() {
 	*x = SyncHello{}
-	mi := &file_karasu_v1_sync_proto_msgTypes[1]
+	mi := &file_karasu_v1_sync_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -222,7 +665,7 @@ func (x *SyncHello) String() string {
 func (*SyncHello) ProtoMessage() {}
 
 func (x *SyncHello) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_sync_proto_msgTypes[1]
+	mi := &file_karasu_v1_sync_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -235,7 +678,7 @@ func (x *SyncHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncHello.ProtoReflect.Descriptor instead.
 func (*SyncHello) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{1}
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SyncHello) GetTopics() []*SyncTopic {
@@ -266,7 +709,7 @@ type SyncTopic struct {
 
 func (x *SyncTopic) Reset() {
 	*x = SyncTopic{}
-	mi := &file_karasu_v1_sync_proto_msgTypes[2]
+	mi := &file_karasu_v1_sync_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -278,7 +721,7 @@ func (x *SyncTopic) String() string {
 func (*SyncTopic) ProtoMessage() {}
 
 func (x *SyncTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_sync_proto_msgTypes[2]
+	mi := &file_karasu_v1_sync_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -291,7 +734,7 @@ func (x *SyncTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncTopic.ProtoReflect.Descriptor instead.
 func (*SyncTopic) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{2}
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SyncTopic) GetTopic() string {
@@ -331,7 +774,7 @@ type SyncIds struct {
 
 func (x *SyncIds) Reset() {
 	*x = SyncIds{}
-	mi := &file_karasu_v1_sync_proto_msgTypes[3]
+	mi := &file_karasu_v1_sync_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -343,7 +786,7 @@ func (x *SyncIds) String() string {
 func (*SyncIds) ProtoMessage() {}
 
 func (x *SyncIds) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_sync_proto_msgTypes[3]
+	mi := &file_karasu_v1_sync_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -356,7 +799,7 @@ func (x *SyncIds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncIds.ProtoReflect.Descriptor instead.
 func (*SyncIds) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{3}
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SyncIds) GetTopic() string {
@@ -398,7 +841,7 @@ type SyncWant struct {
 
 func (x *SyncWant) Reset() {
 	*x = SyncWant{}
-	mi := &file_karasu_v1_sync_proto_msgTypes[4]
+	mi := &file_karasu_v1_sync_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -410,7 +853,7 @@ func (x *SyncWant) String() string {
 func (*SyncWant) ProtoMessage() {}
 
 func (x *SyncWant) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_sync_proto_msgTypes[4]
+	mi := &file_karasu_v1_sync_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -423,7 +866,7 @@ func (x *SyncWant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncWant.ProtoReflect.Descriptor instead.
 func (*SyncWant) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{4}
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SyncWant) GetIds() []byte {
@@ -445,7 +888,7 @@ type SyncOffer struct {
 
 func (x *SyncOffer) Reset() {
 	*x = SyncOffer{}
-	mi := &file_karasu_v1_sync_proto_msgTypes[5]
+	mi := &file_karasu_v1_sync_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -457,7 +900,7 @@ func (x *SyncOffer) String() string {
 func (*SyncOffer) ProtoMessage() {}
 
 func (x *SyncOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_sync_proto_msgTypes[5]
+	mi := &file_karasu_v1_sync_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -470,7 +913,7 @@ func (x *SyncOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncOffer.ProtoReflect.Descriptor instead.
 func (*SyncOffer) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{5}
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SyncOffer) GetTopic() string {
@@ -497,7 +940,7 @@ type SyncRecords struct {
 
 func (x *SyncRecords) Reset() {
 	*x = SyncRecords{}
-	mi := &file_karasu_v1_sync_proto_msgTypes[6]
+	mi := &file_karasu_v1_sync_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +952,7 @@ func (x *SyncRecords) String() string {
 func (*SyncRecords) ProtoMessage() {}
 
 func (x *SyncRecords) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_sync_proto_msgTypes[6]
+	mi := &file_karasu_v1_sync_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +965,7 @@ func (x *SyncRecords) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRecords.ProtoReflect.Descriptor instead.
 func (*SyncRecords) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{6}
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SyncRecords) GetEnvelopes() [][]byte {
@@ -543,7 +986,7 @@ type SyncEnd struct {
 
 func (x *SyncEnd) Reset() {
 	*x = SyncEnd{}
-	mi := &file_karasu_v1_sync_proto_msgTypes[7]
+	mi := &file_karasu_v1_sync_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -555,7 +998,7 @@ func (x *SyncEnd) String() string {
 func (*SyncEnd) ProtoMessage() {}
 
 func (x *SyncEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_sync_proto_msgTypes[7]
+	mi := &file_karasu_v1_sync_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -568,7 +1011,7 @@ func (x *SyncEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncEnd.ProtoReflect.Descriptor instead.
 func (*SyncEnd) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{7}
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SyncEnd) GetMore() bool {
@@ -589,7 +1032,7 @@ type SyncRefusal struct {
 
 func (x *SyncRefusal) Reset() {
 	*x = SyncRefusal{}
-	mi := &file_karasu_v1_sync_proto_msgTypes[8]
+	mi := &file_karasu_v1_sync_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +1044,7 @@ func (x *SyncRefusal) String() string {
 func (*SyncRefusal) ProtoMessage() {}
 
 func (x *SyncRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_sync_proto_msgTypes[8]
+	mi := &file_karasu_v1_sync_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +1057,7 @@ func (x *SyncRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRefusal.ProtoReflect.Descriptor instead.
 func (*SyncRefusal) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{8}
+	return file_karasu_v1_sync_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SyncRefusal) GetReason() string {
@@ -628,7 +1071,7 @@ var File_karasu_v1_sync_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_sync_proto_rawDesc = "" +
 	"\n" +
-	"\x14karasu/v1/sync.proto\x12\tkarasu.v1\"\xd3\x02\n" +
+	"\x14karasu/v1/sync.proto\x12\tkarasu.v1\"\xe3\x03\n" +
 	"\tSyncFrame\x12,\n" +
 	"\x05hello\x18\x01 \x01(\v2\x14.karasu.v1.SyncHelloH\x00R\x05hello\x12&\n" +
 	"\x03ids\x18\x02 \x01(\v2\x12.karasu.v1.SyncIdsH\x00R\x03ids\x12)\n" +
@@ -636,8 +1079,40 @@ const file_karasu_v1_sync_proto_rawDesc = "" +
 	"\x05offer\x18\x04 \x01(\v2\x14.karasu.v1.SyncOfferH\x00R\x05offer\x122\n" +
 	"\arecords\x18\x05 \x01(\v2\x16.karasu.v1.SyncRecordsH\x00R\arecords\x12&\n" +
 	"\x03end\x18\x06 \x01(\v2\x12.karasu.v1.SyncEndH\x00R\x03end\x122\n" +
-	"\arefusal\x18\a \x01(\v2\x16.karasu.v1.SyncRefusalH\x00R\arefusalB\a\n" +
-	"\x05frame\"U\n" +
+	"\arefusal\x18\a \x01(\v2\x16.karasu.v1.SyncRefusalH\x00R\arefusal\x12)\n" +
+	"\x04open\x18\b \x01(\v2\x13.karasu.v1.SyncOpenH\x00R\x04open\x122\n" +
+	"\x06topics\x18\t \x01(\v2\x18.karasu.v1.SyncTopicTagsH\x00R\x06topics\x12/\n" +
+	"\x06ranges\x18\n" +
+	" \x01(\v2\x15.karasu.v1.SyncRangesH\x00R\x06rangesB\a\n" +
+	"\x05frame\"m\n" +
+	"\bSyncOpen\x12\x12\n" +
+	"\x04root\x18\x01 \x01(\fR\x04root\x12\x14\n" +
+	"\x05nonce\x18\x02 \x01(\fR\x05nonce\x12\x1a\n" +
+	"\bpatterns\x18\x03 \x03(\tR\bpatterns\x12\x1b\n" +
+	"\tsince_day\x18\x04 \x01(\rR\bsinceDay\"@\n" +
+	"\rSyncTopicTags\x12/\n" +
+	"\x06topics\x18\x01 \x03(\v2\x17.karasu.v1.SyncTopicTagR\x06topics\"6\n" +
+	"\fSyncTopicTag\x12\x14\n" +
+	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x10\n" +
+	"\x03tag\x18\x02 \x01(\x06R\x03tag\":\n" +
+	"\n" +
+	"SyncRanges\x12,\n" +
+	"\x06ranges\x18\x01 \x03(\v2\x14.karasu.v1.SyncRangeR\x06ranges\"\x98\x02\n" +
+	"\tSyncRange\x12-\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x19.karasu.v1.SyncRange.KindR\x04kind\x12\x14\n" +
+	"\x05topic\x18\x02 \x01(\rR\x05topic\x12\x14\n" +
+	"\x05depth\x18\x03 \x01(\rR\x05depth\x12\x10\n" +
+	"\x03day\x18\x04 \x01(\rR\x03day\x12\x16\n" +
+	"\x06prefix\x18\x05 \x01(\x06R\x06prefix\x12\x12\n" +
+	"\x04days\x18\x06 \x03(\rR\x04days\x12\x12\n" +
+	"\x04mask\x18\a \x01(\rR\x04mask\x12\x12\n" +
+	"\x04tags\x18\b \x03(\x06R\x04tags\"J\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"KIND_PARTS\x10\x01\x12\r\n" +
+	"\tKIND_LIST\x10\x02\x12\r\n" +
+	"\tKIND_LACK\x10\x03\"U\n" +
 	"\tSyncHello\x12,\n" +
 	"\x06topics\x18\x01 \x03(\v2\x14.karasu.v1.SyncTopicR\x06topics\x12\x1a\n" +
 	"\bpatterns\x18\x02 \x03(\tR\bpatterns\"Y\n" +
@@ -674,32 +1149,45 @@ func file_karasu_v1_sync_proto_rawDescGZIP() []byte {
 	return file_karasu_v1_sync_proto_rawDescData
 }
 
-var file_karasu_v1_sync_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_karasu_v1_sync_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_karasu_v1_sync_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_karasu_v1_sync_proto_goTypes = []any{
-	(*SyncFrame)(nil),   // 0: karasu.v1.SyncFrame
-	(*SyncHello)(nil),   // 1: karasu.v1.SyncHello
-	(*SyncTopic)(nil),   // 2: karasu.v1.SyncTopic
-	(*SyncIds)(nil),     // 3: karasu.v1.SyncIds
-	(*SyncWant)(nil),    // 4: karasu.v1.SyncWant
-	(*SyncOffer)(nil),   // 5: karasu.v1.SyncOffer
-	(*SyncRecords)(nil), // 6: karasu.v1.SyncRecords
-	(*SyncEnd)(nil),     // 7: karasu.v1.SyncEnd
-	(*SyncRefusal)(nil), // 8: karasu.v1.SyncRefusal
+	(SyncRange_Kind)(0),   // 0: karasu.v1.SyncRange.Kind
+	(*SyncFrame)(nil),     // 1: karasu.v1.SyncFrame
+	(*SyncOpen)(nil),      // 2: karasu.v1.SyncOpen
+	(*SyncTopicTags)(nil), // 3: karasu.v1.SyncTopicTags
+	(*SyncTopicTag)(nil),  // 4: karasu.v1.SyncTopicTag
+	(*SyncRanges)(nil),    // 5: karasu.v1.SyncRanges
+	(*SyncRange)(nil),     // 6: karasu.v1.SyncRange
+	(*SyncHello)(nil),     // 7: karasu.v1.SyncHello
+	(*SyncTopic)(nil),     // 8: karasu.v1.SyncTopic
+	(*SyncIds)(nil),       // 9: karasu.v1.SyncIds
+	(*SyncWant)(nil),      // 10: karasu.v1.SyncWant
+	(*SyncOffer)(nil),     // 11: karasu.v1.SyncOffer
+	(*SyncRecords)(nil),   // 12: karasu.v1.SyncRecords
+	(*SyncEnd)(nil),       // 13: karasu.v1.SyncEnd
+	(*SyncRefusal)(nil),   // 14: karasu.v1.SyncRefusal
 }
 var file_karasu_v1_sync_proto_depIdxs = []int32{
-	1, // 0: karasu.v1.SyncFrame.hello:type_name -> karasu.v1.SyncHello
-	3, // 1: karasu.v1.SyncFrame.ids:type_name -> karasu.v1.SyncIds
-	4, // 2: karasu.v1.SyncFrame.want:type_name -> karasu.v1.SyncWant
-	5, // 3: karasu.v1.SyncFrame.offer:type_name -> karasu.v1.SyncOffer
-	6, // 4: karasu.v1.SyncFrame.records:type_name -> karasu.v1.SyncRecords
-	7, // 5: karasu.v1.SyncFrame.end:type_name -> karasu.v1.SyncEnd
-	8, // 6: karasu.v1.SyncFrame.refusal:type_name -> karasu.v1.SyncRefusal
-	2, // 7: karasu.v1.SyncHello.topics:type_name -> karasu.v1.SyncTopic
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	7,  // 0: karasu.v1.SyncFrame.hello:type_name -> karasu.v1.SyncHello
+	9,  // 1: karasu.v1.SyncFrame.ids:type_name -> karasu.v1.SyncIds
+	10, // 2: karasu.v1.SyncFrame.want:type_name -> karasu.v1.SyncWant
+	11, // 3: karasu.v1.SyncFrame.offer:type_name -> karasu.v1.SyncOffer
+	12, // 4: karasu.v1.SyncFrame.records:type_name -> karasu.v1.SyncRecords
+	13, // 5: karasu.v1.SyncFrame.end:type_name -> karasu.v1.SyncEnd
+	14, // 6: karasu.v1.SyncFrame.refusal:type_name -> karasu.v1.SyncRefusal
+	2,  // 7: karasu.v1.SyncFrame.open:type_name -> karasu.v1.SyncOpen
+	3,  // 8: karasu.v1.SyncFrame.topics:type_name -> karasu.v1.SyncTopicTags
+	5,  // 9: karasu.v1.SyncFrame.ranges:type_name -> karasu.v1.SyncRanges
+	4,  // 10: karasu.v1.SyncTopicTags.topics:type_name -> karasu.v1.SyncTopicTag
+	6,  // 11: karasu.v1.SyncRanges.ranges:type_name -> karasu.v1.SyncRange
+	0,  // 12: karasu.v1.SyncRange.kind:type_name -> karasu.v1.SyncRange.Kind
+	8,  // 13: karasu.v1.SyncHello.topics:type_name -> karasu.v1.SyncTopic
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_sync_proto_init() }
@@ -715,19 +1203,23 @@ func file_karasu_v1_sync_proto_init() {
 		(*SyncFrame_Records)(nil),
 		(*SyncFrame_End)(nil),
 		(*SyncFrame_Refusal)(nil),
+		(*SyncFrame_Open)(nil),
+		(*SyncFrame_Topics)(nil),
+		(*SyncFrame_Ranges)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_karasu_v1_sync_proto_rawDesc), len(file_karasu_v1_sync_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   9,
+			NumEnums:      1,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_karasu_v1_sync_proto_goTypes,
 		DependencyIndexes: file_karasu_v1_sync_proto_depIdxs,
+		EnumInfos:         file_karasu_v1_sync_proto_enumTypes,
 		MessageInfos:      file_karasu_v1_sync_proto_msgTypes,
 	}.Build()
 	File_karasu_v1_sync_proto = out.File
