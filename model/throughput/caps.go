@@ -80,19 +80,35 @@ func FitCaps(mode Mode, caps []Cap) *Caps {
 		c.levels[x.Row], c.factors[x.MachineType] = estimate{}, estimate{}
 	}
 	for range sweeps {
-		update(c.levels, caps, func(x Cap) (string, float64) { return x.Row, c.factors[x.MachineType].log })
-		update(c.factors, caps, func(x Cap) (string, float64) { return x.MachineType, c.levels[x.Row].log })
+		weights := c.weights(caps)
+		update(c.levels, caps, weights, func(x Cap) (string, float64) { return x.Row, c.factors[x.MachineType].log })
+		update(c.factors, caps, weights, func(x Cap) (string, float64) { return x.MachineType, c.levels[x.Row].log })
 	}
 	return c
 }
 
+// weights are the inverse variances of caps, less where a cap is further off than two
+// standard deviations, in inverse proportion (Huber 1964): on small machine types some
+// jobs never reach a steady cap.
+func (c *Caps) weights(caps []Cap) []float64 {
+	out := make([]float64, len(caps))
+	for i, x := range caps {
+		sd := math.Hypot(RankOneSD, x.SD)
+		out[i] = 1 / (sd * sd)
+		if far := math.Abs(x.Log-c.levels[x.Row].log-c.factors[x.MachineType].log) / (2 * sd); far > 1 {
+			out[i] /= far
+		}
+	}
+	return out
+}
+
 // update sets each estimate to the weighted mean of its caps less the other side.
-func update(to map[string]estimate, caps []Cap, side func(Cap) (name string, other float64)) {
+func update(to map[string]estimate, caps []Cap, weights []float64, side func(Cap) (name string, other float64)) {
 	type sum struct{ w, y float64 }
 	sums := map[string]sum{}
-	for _, x := range caps {
+	for i, x := range caps {
 		name, other := side(x)
-		w := 1 / (RankOneSD*RankOneSD + x.SD*x.SD)
+		w := weights[i]
 		s := sums[name]
 		sums[name] = sum{s.w + w, s.y + w*(x.Log-other)}
 	}

@@ -88,12 +88,13 @@ func Fit(mode Mode, samples []Sample, prior Prior) (*Model, error) {
 }
 
 // choose lists the terms whose features are not zero nor proportional, over all samples,
-// to those of a term before; terms with a prior come first.
+// to those of a term before; terms with a prior are always there.
 func (m *Model) choose(features [][Terms]float64, prior Prior) []Term {
 	var terms []Term
 	add := func(t Term) {
 		for _, u := range terms {
-			if proportional(features, t, u) {
+			// A term with a prior leaves room for another: the prior tells them apart.
+			if prior[u].SD == 0 && proportional(features, t, u) {
 				return
 			}
 		}
