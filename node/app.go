@@ -103,9 +103,9 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if err != nil {
 		return nil, err
 	}
-	self, err := peer.IDFromPrivateKey(key)
+	signer, err := home.Signer()
 	if err != nil {
-		return nil, fmt.Errorf("identity: %w", err)
+		return nil, err
 	}
 	if a.catalog, err = loadCatalog(home, config.Catalog.File); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	}
 	lookup := machineLookup(a.catalog)
 	a.publisher = &share.Publisher{
-		Key: key, Organisation: config.Organisation, Policy: policy,
+		Signer: signer, Organisation: config.Organisation, Policy: policy,
 		Pseudonyms: share.NewPseudonymizer(secret), Lookup: lookup,
 		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now, Logger: a.logger,
 	}
@@ -145,7 +145,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 		return a.network.Host().Network().Connectedness(id) == network.Connected
 	}
 	a.advisor, err = advisor.New(advisor.Options{
-		Organisation: config.Organisation, Self: self, Runs: a.private, Commons: a.commons, RuntimeModels: models,
+		Organisation: config.Organisation, Self: signer.Writer(), Runs: a.private, Commons: a.commons, RuntimeModels: models,
 		Catalog: a.catalog, Lookup: lookup, Pseudonyms: a.publisher.Pseudonyms, Join: a.join, Now: time.Now,
 	})
 	if err != nil || o.NoAPI {

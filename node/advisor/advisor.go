@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/peer"
-
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
@@ -57,7 +55,7 @@ type Commons interface {
 // Options of an [Advisor]. All fields but Join are needed.
 type Options struct {
 	Organisation string
-	Self         peer.ID
+	Self         commons.Writer
 	Runs         Runs
 	Commons      Commons
 	// RuntimeModels are those of the same commons.

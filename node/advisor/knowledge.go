@@ -136,7 +136,7 @@ func (a *Advisor) peerSupports() ([]search.Support, error) {
 }
 
 func (a *Advisor) decode(r *commons.Record) decoded {
-	if r.Author == a.Self {
+	if r.By() == a.Self {
 		return decoded{}
 	}
 	switch r.Kind {

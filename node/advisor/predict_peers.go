@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/runtime"
@@ -15,7 +14,7 @@ import (
 // RuntimeModels is what the advisor needs of the general models that peers share:
 // those that can be used for a question and, with the reason, those that cannot.
 type RuntimeModels interface {
-	For(topic model.Topic, self peer.ID, fits func(*predict.Weights) error) (usable, skipped []commons.RuntimeModel, err error)
+	For(topic model.Topic, self commons.Writer, fits func(*predict.Weights) error) (usable, skipped []commons.RuntimeModel, err error)
 }
 
 // peerModel is a general model that a peer trained.

@@ -229,7 +229,7 @@ func TestSweep(t *testing.T) {
 // sharedModels are models as peers would share them.
 type sharedModels []commons.RuntimeModel
 
-func (m sharedModels) For(_ model.Topic, _ peer.ID, fits func(*predict.Weights) error) (usable, skipped []commons.RuntimeModel, err error) {
+func (m sharedModels) For(_ model.Topic, _ commons.Writer, fits func(*predict.Weights) error) (usable, skipped []commons.RuntimeModel, err error) {
 	for _, x := range m {
 		if x.Err == nil {
 			x.Err = fits(x.Weights)

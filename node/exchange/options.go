@@ -12,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/commons"
 )
 
@@ -42,6 +43,9 @@ const (
 	// DefaultFrameTimeout is how long a peer may take for one frame of a sync
 	// stream, its own disk included. A frame of 256 KiB needs 9 KiB/s.
 	DefaultFrameTimeout = 30 * time.Second
+	// DefaultAnnounceInterval is the least time between two announcements of a node.
+	// Each is a record of some hundred bytes that goes to every node.
+	DefaultAnnounceInterval = time.Minute
 )
 
 // Store is what the exchange needs of the commons. [commons.DB] is one. It must be
@@ -56,11 +60,15 @@ type Store interface {
 	// Has says whether a record is held.
 	Has(id commons.ID) bool
 	// NextRevision is one above the highest revision under a key.
-	NextRevision(author peer.ID, topic model.Topic, key string) uint64
+	NextRevision(by commons.Writer, topic model.Topic, key string) uint64
 	// Withdrawable says whether something that is not withdrawn is held under a key.
-	Withdrawable(author peer.ID, topic model.Topic, key string) bool
+	Withdrawable(by commons.Writer, topic model.Topic, key string) bool
 	// Entries lists what is offered to others. A nil match takes every topic.
 	Entries(match func(model.Topic) bool) ([]commons.Entry, error)
+	// IsOwn says whether a held record was put as this node's.
+	IsOwn(id commons.ID) bool
+	// Served counts what is held by topic.
+	Served() []commons.Served
 	// Authors says how much is held of each author.
 	Authors() map[peer.ID]commons.AuthorInfo
 	// Subscribe signals changes. The function ends the subscription.
@@ -84,6 +92,13 @@ type Options struct {
 	FrameTimeout time.Duration
 	// Quotas bound what is taken from one author.
 	Quotas Quotas
+	// Seal signs a record in this node's name; it sets what is missing: the revision
+	// and the organisation's name. Nil announces no topics.
+	Seal func(draft *karasuv1.Record) (*commons.Record, error)
+	// AnnounceInterval overrides [DefaultAnnounceInterval].
+	AnnounceInterval time.Duration
+	// TopicScore, if set, is how the gossip layer scores peers in each topic.
+	TopicScore *pubsub.TopicScoreParams
 	// Reconciler overrides the digest exchange.
 	Reconciler Reconciler
 	// Tap, if set, sees all that the exchange sends: the topic and the envelope of
@@ -113,7 +128,10 @@ func (o Options) withDefaults() (Options, []Pattern, error) {
 	if o.FrameTimeout == 0 {
 		o.FrameTimeout = DefaultFrameTimeout
 	}
-	if o.MaxTopics < 0 || o.SyncInterval < 0 || o.FrameTimeout < 0 {
+	if o.AnnounceInterval == 0 {
+		o.AnnounceInterval = DefaultAnnounceInterval
+	}
+	if o.AnnounceInterval < 0 || o.MaxTopics < 0 || o.SyncInterval < 0 || o.FrameTimeout < 0 {
 		return o, nil, fmt.Errorf("%w: limits and intervals must be positive", ErrOptions)
 	}
 	if o.Quotas, err = o.Quotas.withDefaults(); err != nil {

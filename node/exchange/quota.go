@@ -106,8 +106,8 @@ func newUsage(q Quotas, store Store, self peer.ID) *usage {
 // are only held to what other nodes hold each author to. A retraction of something
 // that is held always fits: it frees more than it takes, and works once a record.
 func (u *usage) check(r *commons.Record, gossip bool, now time.Time) *RefusalError {
-	replaces := u.store.NextRevision(r.Author, r.Topic, r.Key) > 1
-	withdraws := r.Kind == karasuv1.RecordKind_RECORD_KIND_RETRACTION && u.store.Withdrawable(r.Author, r.Topic, r.Key)
+	replaces := u.store.NextRevision(r.By(), r.Topic, r.Key) > 1
+	withdraws := r.Kind == karasuv1.RecordKind_RECORD_KIND_RETRACTION && u.store.Withdrawable(r.By(), r.Topic, r.Key)
 	own := r.Author == u.self
 	u.mu.Lock()
 	defer u.mu.Unlock()

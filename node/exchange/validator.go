@@ -94,7 +94,7 @@ func (v *Validator) judge(r *commons.Record, topic model.Topic, from Source) *Re
 	if v.store.Has(r.ID) {
 		return ignore(Duplicate, nil)
 	}
-	if r.Revision < v.store.NextRevision(r.Author, r.Topic, r.Key)-1 {
+	if r.Revision < v.store.NextRevision(r.By(), r.Topic, r.Key)-1 {
 		return ignore(Stale, nil)
 	}
 	return v.usage.check(r, from == Gossip, now)

@@ -12,18 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/crypto"
-	"github.com/libp2p/go-libp2p/core/peer"
-
 	"github.com/karasu-project/karasu/model"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/commons"
-)
-
-// Wire version of the records that this node signs.
-const (
-	wireMajor = 1
-	wireMinor = 0
 )
 
 // renewAfter is the share of its lifetime after which an unchanged record is signed
@@ -33,7 +24,7 @@ const renewAfter = 0.5
 // Commons is what the publisher needs of the store of shared records.
 type Commons interface {
 	All(match func(model.Topic) bool) ([]*commons.Record, error)
-	NextRevision(author peer.ID, topic model.Topic, key string) uint64
+	NextRevision(by commons.Writer, topic model.Topic, key string) uint64
 	SigningRevision(next uint64) uint64
 	Source() ([]byte, error)
 	SetSource(source []byte) error
@@ -42,7 +33,7 @@ type Commons interface {
 // Publisher signs what the policy lets out and keeps the commons in step with the
 // private runs. It is safe for concurrent use.
 type Publisher struct {
-	Key          crypto.PrivKey
+	Signer       *commons.Signer
 	Organisation string
 	Policy       Policy
 	Pseudonyms   Pseudonymizer
@@ -299,56 +290,68 @@ func (s slot) compare(o slot) int {
 
 // current returns the own records that count, by where they stand.
 func (p *Publisher) current() (map[slot]*commons.Record, error) {
-	self, err := peer.IDFromPrivateKey(p.Key)
-	if err != nil {
-		return nil, fmt.Errorf("identity: %w", err)
-	}
 	records, err := p.Commons.All(func(model.Topic) bool { return true })
 	if err != nil {
 		return nil, err
 	}
 	current := make(map[slot]*commons.Record)
 	for _, r := range records {
-		if r.Author == self {
+		if r.By() == p.Signer.Writer() && shareable(r.Kind) {
 			current[slot{r.Topic, r.Key}] = r
 		}
 	}
 	return current, nil
 }
 
-func (p *Publisher) old(r *commons.Record) bool {
-	life := r.NotAfter.Sub(r.Created)
-	return p.Now().After(r.Created.Add(time.Duration(renewAfter * float64(life))))
+// shareable says whether records of a kind follow the private runs: not what says who
+// is in a circle, whose a host is or what a node serves.
+func shareable(kind karasuv1.RecordKind) bool {
+	switch kind {
+	case karasuv1.RecordKind_RECORD_KIND_MEMBERSHIP, karasuv1.RecordKind_RECORD_KIND_ANNOUNCEMENT, karasuv1.RecordKind_RECORD_KIND_DELEGATION:
+		return false
+	}
+	return true
 }
 
-func (p *Publisher) sign(d Draft) (*commons.Record, error) {
-	self, err := peer.IDFromPrivateKey(p.Key)
-	if err != nil {
-		return nil, fmt.Errorf("identity: %w", err)
-	}
-	// Times are rounded to the day, so that a record does not tell when a job ran.
-	// A day's start is never in the future.
-	created := p.Now().UTC().Truncate(24 * time.Hour)
-	life := p.Policy.ValidFor
+// old says whether a record is past half of its life, and a new one would live longer: a
+// delegation may not let it.
+func (p *Publisher) old(r *commons.Record) bool {
+	life := r.NotAfter.Sub(r.Created)
+	next := p.Signer.Until(p.today().Add(p.Policy.ValidFor))
+	return p.Now().After(r.Created.Add(time.Duration(renewAfter*float64(life)))) && next.Sub(r.NotAfter) >= 24*time.Hour
+}
+
+// today is the time that records are created at: rounded to the day, so that a record
+// does not tell when a job ran. A day's start is never in the future.
+func (p *Publisher) today() time.Time { return p.Now().UTC().Truncate(24 * time.Hour) }
+
+func (p *Publisher) sign(d Draft) (*commons.Record, error) { return p.signAs(p.Signer, d) }
+
+func (p *Publisher) signAs(signer *commons.Signer, d Draft) (*commons.Record, error) {
+	created := p.today()
+	until := signer.Until(created.Add(p.Policy.ValidFor))
 	if d.Kind == karasuv1.RecordKind_RECORD_KIND_RETRACTION {
 		// A retraction has to outlive what it withdraws, or a peer that missed it
 		// could bring that back.
-		life = maxValidFor
+		until = created.Add(maxValidFor)
 	}
-	return commons.Seal(p.Key, &karasuv1.Record{
-		Major: wireMajor, Minor: wireMinor,
+	return signer.Seal(&karasuv1.Record{
 		Topic: d.Topic.String(), Kind: d.Kind, Key: d.Key,
-		Revision: p.Commons.SigningRevision(p.Commons.NextRevision(self, d.Topic, d.Key)),
-		Created:  created.Unix(), NotAfter: created.Add(life).Unix(),
+		Revision: p.Commons.SigningRevision(p.Commons.NextRevision(signer.Writer(), d.Topic, d.Key)),
+		Created:  created.Unix(), NotAfter: until.Unix(),
 		Organisation: p.Organisation, Body: d.Body,
 	})
 }
 
 func wireOf(r *commons.Record) *karasuv1.Record {
-	return &karasuv1.Record{
-		Major: wireMajor, Minor: wireMinor,
+	w := &karasuv1.Record{
+		Major: commons.Major, Minor: commons.Minor,
 		Topic: r.Topic.String(), Kind: r.Kind, Key: r.Key, Revision: r.Revision,
 		Created: r.Created.Unix(), NotAfter: r.NotAfter.Unix(),
 		Organisation: r.Organisation, Body: r.Body,
 	}
+	if r.Delegation != nil {
+		w.Delegation = r.Delegation.Envelope
+	}
+	return w
 }

@@ -43,9 +43,13 @@ func newPublisher(t *testing.T) *published {
 	if err != nil {
 		t.Fatal(err)
 	}
+	signer, err := commons.NewSigner(key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := &published{db: db}
 	p.Publisher = &share.Publisher{
-		Key: key, Organisation: "acme", Policy: share.DefaultPolicy(), Pseudonyms: pseudonyms, Lookup: machines, Commons: db,
+		Signer: signer, Organisation: "acme", Policy: share.DefaultPolicy(), Pseudonyms: pseudonyms, Lookup: machines, Commons: db,
 		Logger: slog.New(slog.NewTextHandler(&p.log, nil)), Now: time.Now,
 		Publish: func(ctx context.Context, records []*commons.Record) error {
 			if p.fail != nil {

@@ -138,8 +138,11 @@ var ErrFamily = errors.New("unknown family of models")
 // ValidateBody checks what a record holds: that its body decodes, is within the
 // bounds of its kind, and belongs to its key. A body of an unknown kind, or a
 // model of an unknown family, passes: it is carried for those who know it. The
-// error wraps [ErrMalformed].
+// error wraps [ErrMalformed], or [ErrDelegation] where the host may not say that.
 func ValidateBody(r *Record) error {
+	if err := validateControl(r); err != nil {
+		return err
+	}
 	switch r.Kind {
 	case karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY:
 		s, err := DecodeSummary(r)
@@ -158,6 +161,10 @@ func ValidateBody(r *Record) error {
 		return matchKey(r, ModelKey(m.Pseudonym))
 	case karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL:
 		return validateRuntime(r)
+	case karasuv1.RecordKind_RECORD_KIND_STAGE_MODEL:
+		return validateStage(r)
+	case karasuv1.RecordKind_RECORD_KIND_ANNOUNCEMENT:
+		return validateAnnouncement(r)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func TestKilledWhileReceiving(t *testing.T) {
 			stored[r.Key] = r.Revision
 		}
 		for key, rev := range newest {
-			if next := db.NextRevision(author, summary().Topic, key); stored[key] < rev || next != stored[key]+1 {
+			if next := db.NextRevision(commons.Writer{Organisation: author}, summary().Topic, key); stored[key] < rev || next != stored[key]+1 {
 				t.Errorf("round %d: revision %d of %s was acknowledged, %d is stored, next is %d", round, rev, key, stored[key], next)
 			}
 		}
@@ -92,9 +92,9 @@ func receiveUntilKilled(t *testing.T, priv crypto.PrivKey, dir string) {
 	for i := 0; ; i++ {
 		w := wireRecord()
 		// A body that fsck accepts, under a key that is not the body's: another kind.
-		w.Kind, w.Key, w.Body = 9, fmt.Sprintf("k%d", i%crashKeys), make([]byte, 20<<10)
+		w.Kind, w.Key, w.Body = 90, fmt.Sprintf("k%d", i%crashKeys), make([]byte, 20<<10)
 		w.Created, w.NotAfter = time.Now().Unix(), time.Now().Add(time.Hour).Unix()
-		w.Revision = db.NextRevision(author, summary().Topic, w.Key)
+		w.Revision = db.NextRevision(commons.Writer{Organisation: author}, summary().Topic, w.Key)
 		r, err := commons.Seal(priv, w)
 		if err != nil {
 			t.Fatal(err)

@@ -70,6 +70,8 @@ type DB struct {
 	floors map[slot]uint64
 	// base does not change while the database is open.
 	base uint64
+	// rotations are what organisations said of their epochs.
+	rotations map[peer.ID]Rotation
 }
 
 // OpenDB opens the database in dir or creates it. The error wraps [ErrInUse]
@@ -82,8 +84,12 @@ func OpenDB(dir string, opts Options) (*DB, error) {
 	d := &DB{
 		kv: k, index: NewIndex(k.Now), slots: make(map[slot][]*meta), byID: make(map[ID]*meta),
 		topics: make(map[model.Topic]map[slot]struct{}), floors: make(map[slot]uint64),
+		rotations: make(map[peer.ID]Rotation),
 	}
-	if err := d.load(); err != nil {
+	if err = d.load(); err == nil && len(d.rotations) > 0 {
+		_, err = d.drop(d.ended)
+	}
+	if err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
 	return d, nil
@@ -136,6 +142,7 @@ func decodeStored(key, value []byte) (*Record, bool, error) {
 
 // replace sets what a slot holds, in memory. The caller holds the lock.
 func (d *DB) replace(s slot, held []*meta) {
+	d.noteRotation(s, held)
 	for _, m := range d.slots[s] {
 		delete(d.byID, m.id)
 		if !slices.Contains(held, m) {
@@ -218,6 +225,10 @@ func (d *DB) put(records []*Record, own bool, now time.Time) ([]Outcome, error) 
 		clear(floors)
 		for _, r := range records {
 			m := metaOf(r, own)
+			if d.ended(m) {
+				outcomes = append(outcomes, Stale)
+				continue
+			}
 			held, pending := next[m.slot]
 			if !pending {
 				held = d.slots[m.slot]
@@ -243,10 +254,11 @@ func (d *DB) put(records []*Record, own bool, now time.Time) ([]Outcome, error) 
 	if err != nil {
 		return nil, err
 	}
-	changed := false
+	changed, rotated := false, false
 	for s, held := range next {
 		changed = changed || !slices.Equal(d.slots[s], held)
 		d.replace(s, held)
+		rotated = rotated || isRotation(s)
 	}
 	for s, n := range floors {
 		d.floors[s] = n
@@ -254,7 +266,11 @@ func (d *DB) put(records []*Record, own bool, now time.Time) ([]Outcome, error) 
 	if changed {
 		d.kv.Notify()
 	}
-	return outcomes, nil
+	if rotated {
+		// What is left by an error here is gone after the next start.
+		_, err = d.dropLocked(d.ended)
+	}
+	return outcomes, err
 }
 
 // claim marks a held record as own.
@@ -296,10 +312,10 @@ func (d *DB) write(t *kv.Txn, r *Record, before, after []*meta) error {
 
 // NextRevision returns the revision for the next record under a key: one above
 // the highest that is stored or was ever put as own.
-func (d *DB) NextRevision(author peer.ID, topic model.Topic, key string) uint64 {
+func (d *DB) NextRevision(by Writer, topic model.Topic, key string) uint64 {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	s := slot{author, topic, key}
+	s := slot{by.Organisation, by.Name, topic, key}
 	top := d.floors[s]
 	for _, m := range d.slots[s] {
 		top = max(top, m.revision)
@@ -312,37 +328,15 @@ func (d *DB) NextRevision(author peer.ID, topic model.Topic, key string) uint64 
 
 // Sweep deletes what had expired at the given time and says how much that was.
 func (d *DB) Sweep(now time.Time) (int, error) {
-	const batch = 1000
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var expired []*meta
-	for _, held := range d.slots {
+	var expired []slot
+	for s, held := range d.slots {
 		if len(live(held, now.Unix())) == 0 {
-			expired = append(expired, held...)
+			expired = append(expired, s)
 		}
 	}
-	done := 0
-	for part := range slices.Chunk(expired, batch) {
-		err := d.kv.Update(func(t *kv.Txn) error {
-			for _, m := range part {
-				if err := t.Delete(recordKey(m.id)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return done, err
-		}
-		for _, m := range part {
-			d.replace(m.slot, nil)
-		}
-		done += len(part)
-	}
-	if done > 0 {
-		d.kv.Notify()
-	}
-	return done, nil
+	return d.deleteSlots(expired)
 }
 
 // Subscribe returns a channel that says that records changed (changes coalesce),
@@ -361,11 +355,16 @@ func (d *DB) Close() error { return d.kv.Close() }
 func recordKey(id ID) []byte { return append([]byte{recordPrefix}, id[:]...) }
 
 // slotKey puts the parts of a slot one after the other. The author's bytes come
-// behind their length; topics and keys hold no zero byte.
+// behind their length; topics, keys and writers hold no zero byte.
 func slotKey(s slot) []byte {
 	b := []byte{floorPrefix, byte(len(s.author))}
 	b = append(b, s.author...)
 	b = append(b, s.topic.String()...)
 	b = append(b, 0)
-	return append(b, s.key...)
+	b = append(b, s.key...)
+	if s.writer == "" {
+		return b
+	}
+	b = append(b, 0)
+	return append(b, s.writer...)
 }

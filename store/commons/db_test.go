@@ -87,7 +87,7 @@ func sameIDs(t testing.TB, what string, want, got []commons.ID) {
 
 func revision(n uint64, body string) func(*karasuv1.Record) {
 	return func(w *karasuv1.Record) {
-		w.Revision, w.Kind, w.Body = n, 9, []byte(body)
+		w.Revision, w.Kind, w.Body = n, 90, []byte(body)
 		if body == "" {
 			w.Kind = karasuv1.RecordKind_RECORD_KIND_RETRACTION
 		}
@@ -226,13 +226,13 @@ func TestTime(t *testing.T) {
 	if db.Has(fresh.ID) {
 		t.Error("swept record is still there")
 	}
-	if got := db.NextRevision(a.Author, a.Topic, a.Key); got != 6 {
+	if got := db.NextRevision(a.By(), a.Topic, a.Key); got != 6 {
 		t.Errorf("next revision %d, want 6: 5 was shared once", got)
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := openDB(t, dir, c).NextRevision(a.Author, a.Topic, a.Key); got != 6 {
+	if got := openDB(t, dir, c).NextRevision(a.By(), a.Topic, a.Key); got != 6 {
 		t.Errorf("next revision %d after a restart, want 6", got)
 	}
 }
@@ -240,19 +240,19 @@ func TestTime(t *testing.T) {
 func TestNextRevision(t *testing.T) {
 	db, priv := openDB(t, t.TempDir(), &clock{noon}), newKey(t)
 	r := seal(t, priv, revision(7, "a"))
-	if got := db.NextRevision(r.Author, r.Topic, r.Key); got != 1 {
+	if got := db.NextRevision(r.By(), r.Topic, r.Key); got != 1 {
 		t.Errorf("got %d, want 1", got)
 	}
 	put(t, db, r, false, commons.Stored)
-	if got := db.NextRevision(r.Author, r.Topic, r.Key); got != 8 {
+	if got := db.NextRevision(r.By(), r.Topic, r.Key); got != 8 {
 		t.Errorf("got %d, want 8", got)
 	}
-	if got := db.NextRevision(r.Author, r.Topic, r.Key+"2"); got != 1 {
+	if got := db.NextRevision(r.By(), r.Topic, r.Key+"2"); got != 1 {
 		t.Errorf("another key: got %d, want 1", got)
 	}
 	last := seal(t, priv, revision(1<<64-1, "a"))
 	put(t, db, last, true, commons.Stored)
-	if got := db.NextRevision(r.Author, r.Topic, r.Key); got != 1<<64-1 {
+	if got := db.NextRevision(r.By(), r.Topic, r.Key); got != 1<<64-1 {
 		t.Errorf("got %d, want no overflow", got)
 	}
 }
@@ -262,7 +262,7 @@ func TestQueries(t *testing.T) {
 	alice, bob := newKey(t), newKey(t)
 	on := func(priv crypto.PrivKey, topic, key, organisation string, created int64) *commons.Record {
 		return seal(t, priv, func(w *karasuv1.Record) {
-			w.Topic, w.Key, w.Organisation, w.Kind, w.Created = topic, key, organisation, 9, w.Created+created
+			w.Topic, w.Key, w.Organisation, w.Kind, w.Created = topic, key, organisation, 90, w.Created+created
 		})
 	}
 	const sort, rank = "/karasu/1/aws/spark/sort", "/karasu/1/aws/spark/pagerank"
@@ -328,7 +328,7 @@ func TestQueries(t *testing.T) {
 func TestPutAllStoresAPrefix(t *testing.T) {
 	db, priv := openDB(t, t.TempDir(), &clock{noon}), newKey(t)
 	large := func(key string) *commons.Record {
-		return seal(t, priv, func(w *karasuv1.Record) { w.Key, w.Kind, w.Body = key, 9, make([]byte, 200<<10) })
+		return seal(t, priv, func(w *karasuv1.Record) { w.Key, w.Kind, w.Body = key, 90, make([]byte, 200<<10) })
 	}
 	var records []*commons.Record
 	for i := range 20 { // 4 MB, more than a transaction holds

@@ -30,7 +30,7 @@ func TestFsckFindsInconsistencies(t *testing.T) {
 		}
 		return r
 	}
-	r := record(2, 9)
+	r := record(2, 90)
 	const received, own = "\x00", "\x01"
 	forged := bytes.Clone(r.Envelope)
 	forged[len(forged)-1] ^= 1 // in the signature
@@ -45,8 +45,8 @@ func TestFsckFindsInconsistencies(t *testing.T) {
 		{"another ID", recordKey(ID{1}), append([]byte(received), r.Envelope...), "is stored under", false},
 		{"empty", recordKey(r.ID), nil, "is empty", false},
 		{"no record", recordKey(r.ID), []byte(received + "x"), "malformed", false},
-		{"older revision", recordKey(record(1, 9).ID), append([]byte(received), record(1, 9).Envelope...), "a newer one replaced it", true},
-		{"own above the highest on record", recordKey(record(2, 9).ID), append([]byte(own), record(2, 9).Envelope...), "only 0 is on record", true},
+		{"older revision", recordKey(record(1, 90).ID), append([]byte(received), record(1, 90).Envelope...), "a newer one replaced it", true},
+		{"own above the highest on record", recordKey(record(2, 90).ID), append([]byte(own), record(2, 90).Envelope...), "only 0 is on record", true},
 		{"body", recordKey(record(3, karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY).ID),
 			append([]byte(received), record(3, karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY).Envelope...), "body", true},
 		{"revision on record", []byte("nxyz"), nil, "bad revision", false},

@@ -43,6 +43,7 @@ func (o Outcome) String() string {
 // revisions of one piece of knowledge.
 type slot struct {
 	author peer.ID
+	writer string
 	topic  model.Topic
 	key    string
 }
@@ -59,17 +60,29 @@ type meta struct {
 	// body tells bodies of one revision apart: SHA-256 of kind and body.
 	body [sha256.Size]byte
 	size int // of the envelope, bytes
+	// delegated and epoch are of the delegation that the record is signed under.
+	delegated bool
+	epoch     uint64
+	// rotation is what the record says, if that is what it is of.
+	rotation *Rotation
 }
 
 func metaOf(r *Record, own bool) *meta {
 	h := sha256.New()
 	h.Write(binary.AppendVarint(nil, int64(r.Kind)))
 	h.Write(r.Body)
-	return &meta{
-		slot: slot{r.Author, r.Topic, r.Key}, id: r.ID, kind: r.Kind, revision: r.Revision,
+	m := &meta{
+		slot: slot{r.Author, r.By().Name, r.Topic, r.Key}, id: r.ID, kind: r.Kind, revision: r.Revision,
 		created: r.Created.Unix(), notAfter: r.NotAfter.Unix(), organisation: r.Organisation, own: own,
 		body: [sha256.Size]byte(h.Sum(nil)), size: len(r.Envelope),
 	}
+	if r.Delegation != nil {
+		m.delegated, m.epoch = true, r.Delegation.Epoch
+	}
+	if r.Topic == ControlTopic() && r.Key == RotationKey {
+		m.rotation, _ = DecodeRotation(r) // a retraction has none
+	}
+	return m
 }
 
 // maxProof is how many bodies of one revision are kept: two prove equivocation.
@@ -135,13 +148,14 @@ func live(held []*meta, now int64) []*meta {
 
 func (m *meta) expired(now int64) bool { return m.notAfter < now }
 
-// compare orders by topic, author, key and ID.
+// compare orders by topic, author, writer, key and ID.
 func (m *meta) compare(o *meta) int {
 	for _, c := range []int{
 		strings.Compare(m.topic.Infrastructure, o.topic.Infrastructure),
 		strings.Compare(m.topic.Framework, o.topic.Framework),
 		strings.Compare(m.topic.Algorithm, o.topic.Algorithm),
 		strings.Compare(string(m.author), string(o.author)),
+		strings.Compare(m.writer, o.writer),
 		strings.Compare(m.key, o.key),
 	} {
 		if c != 0 {

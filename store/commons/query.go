@@ -82,12 +82,12 @@ func (d *DB) IsOwn(id ID) bool {
 	return m != nil && m.own
 }
 
-// Withdrawable says whether something is held under a key that its author has not
+// Withdrawable says whether something is held under a key that its writer has not
 // withdrawn.
-func (d *DB) Withdrawable(author peer.ID, topic model.Topic, key string) bool {
+func (d *DB) Withdrawable(by Writer, topic model.Topic, key string) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return slices.ContainsFunc(d.slots[slot{author, topic, key}], func(m *meta) bool {
+	return slices.ContainsFunc(d.slots[slot{by.Organisation, by.Name, topic, key}], func(m *meta) bool {
 		return m.kind != karasuv1.RecordKind_RECORD_KIND_RETRACTION
 	})
 }

@@ -25,8 +25,9 @@ const (
 	PayloadType = "/karasu/record/1"
 	// Major is the wire version that is understood; another is refused.
 	Major = 1
-	// Minor is the wire version that is written; a higher one is carried.
-	Minor = 0
+	// Minor is the wire version that is written; a higher one is carried. 1 has
+	// delegations.
+	Minor = 1
 )
 
 // Bounds of a record.
@@ -72,9 +73,14 @@ func (id ID) String() string { return hex.EncodeToString(id[:8]) }
 
 // Record is a signed record that has passed [Open]. It must not be changed.
 type Record struct {
-	ID     ID
+	ID ID
+	// Author is the organisation.
 	Author peer.ID
-	Topic  model.Topic
+	// Host signed the record: the author itself, or whom Delegation names.
+	Host peer.ID
+	// Delegation is nil where the author signed itself.
+	Delegation *Delegation
+	Topic      model.Topic
 	// Kind may be one that this version does not know.
 	Kind     karasuv1.RecordKind
 	Key      string
@@ -88,11 +94,13 @@ type Record struct {
 	Envelope []byte
 }
 
-// Seal signs a record. Its version is set here; everything else is checked as by
-// [Open], whose errors it returns.
-func Seal(priv crypto.PrivKey, r *karasuv1.Record) (*Record, error) {
+// Seal signs a record with an organisation's own key. Its version is set here; everything
+// else is checked as by [Open], whose errors it returns.
+func Seal(priv crypto.PrivKey, r *karasuv1.Record) (*Record, error) { return seal(priv, r, nil) }
+
+func seal(priv crypto.PrivKey, r *karasuv1.Record, delegation []byte) (*Record, error) {
 	r = proto.CloneOf(r)
-	r.Major, r.Minor = Major, Minor
+	r.Major, r.Minor, r.Delegation = Major, Minor, delegation
 	payload, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
 	if err != nil {
 		// A string that is not UTF-8.
@@ -111,8 +119,8 @@ func Seal(priv crypto.PrivKey, r *karasuv1.Record) (*Record, error) {
 
 // Open checks an envelope from outside: size, signature, version, and the bounds
 // of every field but the body. The error wraps [ErrTooLarge], [ErrMalformed],
-// [ErrSignature] or [ErrVersion]; all of them are the sender's fault, except that
-// ErrVersion may come from a newer release. It keeps envelope.
+// [ErrSignature], [ErrDelegation] or [ErrVersion]; all of them are the sender's fault,
+// except that ErrVersion may come from a newer release. It keeps envelope.
 func Open(envelope []byte) (*Record, error) {
 	if len(envelope) > MaxEnvelope {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(envelope), MaxEnvelope)
@@ -129,7 +137,7 @@ func Open(envelope []byte) (*Record, error) {
 	if b, err := env.Marshal(); err != nil || len(b) != len(envelope) {
 		return nil, fmt.Errorf("%w: envelope holds more than a signed payload", ErrMalformed)
 	}
-	return assemble(env, envelope)
+	return assemble(env, envelope, OpenDelegation)
 }
 
 // reopen is [Open] for an envelope that was verified before it was stored.
@@ -138,14 +146,14 @@ func reopen(envelope []byte) (*Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: envelope: %w", ErrMalformed, err)
 	}
-	return assemble(env, envelope)
+	return assemble(env, envelope, reopenDelegation)
 }
 
-func assemble(env *record.Envelope, envelope []byte) (*Record, error) {
+func assemble(env *record.Envelope, envelope []byte, open func([]byte) (*Delegation, error)) (*Record, error) {
 	if !bytes.Equal(env.PayloadType, []byte(PayloadType)) {
 		return nil, fmt.Errorf("%w: payload type %q, want %q", ErrMalformed, model.Clip(string(env.PayloadType)), PayloadType)
 	}
-	author, err := peer.IDFromPublicKey(env.PublicKey)
+	host, err := peer.IDFromPublicKey(env.PublicKey)
 	if err != nil {
 		return nil, fmt.Errorf("%w: author: %w", ErrMalformed, err)
 	}
@@ -161,11 +169,23 @@ func assemble(env *record.Envelope, envelope []byte) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Record{
-		ID: id, Author: author, Topic: topic, Kind: w.GetKind(), Key: w.GetKey(), Revision: w.GetRevision(),
+	r := &Record{
+		ID: id, Author: host, Host: host, Topic: topic, Kind: w.GetKind(), Key: w.GetKey(), Revision: w.GetRevision(),
 		Created: time.Unix(w.GetCreated(), 0).UTC(), NotAfter: time.Unix(w.GetNotAfter(), 0).UTC(),
 		Organisation: w.GetOrganisation(), Body: w.GetBody(), Envelope: envelope,
-	}, nil
+	}
+	if len(w.GetDelegation()) == 0 {
+		return r, nil
+	}
+	d, err := open(w.GetDelegation())
+	if err == nil {
+		err = d.covers(&w, host)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Author, r.Delegation = d.Organisation, d
+	return r, nil
 }
 
 // identify hashes the four fields, each behind its length, so that no two

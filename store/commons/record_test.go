@@ -100,7 +100,7 @@ func TestSealAndOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &commons.Record{
-		ID: opened.ID, Author: author, Topic: summary().Topic, Kind: w.Kind, Key: w.Key, Revision: 1,
+		ID: opened.ID, Author: author, Host: author, Topic: summary().Topic, Kind: w.Kind, Key: w.Key, Revision: 1,
 		Created: noon, NotAfter: noon.Add(24 * time.Hour), Organisation: w.Organisation, Body: w.Body, Envelope: sealed.Envelope,
 	}
 	if d := cmp.Diff(want, opened); d != "" {

@@ -76,11 +76,11 @@ func NewRuntimeModels(db *DB) *RuntimeModels {
 // lacks, take no place of others. A nil fits takes all. Both are in order of whom the
 // node is connected to, then of a hash of self and author: who makes many records does not
 // come before others.
-func (q *RuntimeModels) For(topic model.Topic, self peer.ID, fits func(*predict.Weights) error) (usable, skipped []RuntimeModel, err error) {
+func (q *RuntimeModels) For(topic model.Topic, self Writer, fits func(*predict.Weights) error) (usable, skipped []RuntimeModel, err error) {
 	records, err := q.db.all(func(t model.Topic) bool {
 		return t.Framework == topic.Framework && t.Algorithm == topic.Algorithm
 	}, func(m *meta) bool {
-		return m.kind == karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL && m.author != self
+		return m.kind == karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL && (m.author != self.Organisation || m.writer != self.Name)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -88,7 +88,7 @@ func (q *RuntimeModels) For(topic model.Topic, self peer.ID, fits func(*predict.
 	rank := make(map[peer.ID][]byte)
 	for _, r := range records {
 		if rank[r.Author] == nil {
-			rank[r.Author] = q.rank(self, r.Author)
+			rank[r.Author] = q.rank(self.Organisation, r.Author)
 		}
 	}
 	slices.SortStableFunc(records, func(a, b *Record) int {

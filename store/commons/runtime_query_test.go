@@ -72,7 +72,7 @@ func TestRuntimeModelsOfATopic(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time from memory
-		usable, skipped, err := q.For(here, own, nil)
+		usable, skipped, err := q.For(here, commons.Writer{Organisation: own}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,10 +99,10 @@ func TestRuntimeModelsOfATopic(t *testing.T) {
 		}
 	}
 	put(t, db, sealRuntime(t, netOnly, topicOn("azure"), net), false, commons.Stored)
-	if usable, _, err := q.For(topicOn("azure"), own, nil); err != nil || len(usable) == 0 || name[usable[0].Author] != "net" {
+	if usable, _, err := q.For(topicOn("azure"), commons.Writer{Organisation: own}, nil); err != nil || len(usable) == 0 || name[usable[0].Author] != "net" {
 		t.Errorf("where there is no other, a network does not count: %+v, %v", usable, err)
 	}
-	if usable, skipped, err := q.For(model.Topic{Infrastructure: "x", Framework: "y", Algorithm: "z"}, own, nil); len(usable)+len(skipped) > 0 || err != nil {
+	if usable, skipped, err := q.For(model.Topic{Infrastructure: "x", Framework: "y", Algorithm: "z"}, commons.Writer{Organisation: own}, nil); len(usable)+len(skipped) > 0 || err != nil {
 		t.Errorf("of nothing: %v, %v, %v", usable, skipped, err)
 	}
 }
@@ -114,7 +114,7 @@ func TestRuntimeModelsAreBounded(t *testing.T) {
 	for range commons.MaxRuntimeModels + 2 {
 		put(t, db, sealRuntime(t, newKey(t), topicOn("aws-emr"), m), false, commons.Stored)
 	}
-	usable, skipped, err := commons.NewRuntimeModels(db).For(topicOn("aws-emr"), "", nil)
+	usable, skipped, err := commons.NewRuntimeModels(db).For(topicOn("aws-emr"), commons.Writer{}, nil)
 	if err != nil || len(usable) != commons.MaxRuntimeModels || len(skipped) != 2 || !errors.Is(skipped[0].Err, commons.ErrManyModels) {
 		t.Errorf("%d usable, %d skipped, error %v", len(usable), len(skipped), err)
 	}
@@ -138,7 +138,7 @@ func TestRuntimeModelsThatSuitTakeThePlaces(t *testing.T) {
 	unsuited := errors.New("does not suit")
 	q := commons.NewRuntimeModels(db)
 	for range 2 {
-		usable, skipped, err := q.For(topicOn("aws-emr"), "self", func(w *predict.Weights) error {
+		usable, skipped, err := q.For(topicOn("aws-emr"), commons.Writer{Organisation: "self"}, func(w *predict.Weights) error {
 			if w.Family == network.Family {
 				return unsuited
 			}
@@ -149,7 +149,7 @@ func TestRuntimeModelsThatSuitTakeThePlaces(t *testing.T) {
 		}
 	}
 	q.Near = func(p peer.ID) bool { return p == id }
-	if usable, _, err := q.For(topicOn("aws-emr"), "self", nil); err != nil || len(usable) == 0 || usable[0].Author != id {
+	if usable, _, err := q.For(topicOn("aws-emr"), commons.Writer{Organisation: "self"}, nil); err != nil || len(usable) == 0 || usable[0].Author != id {
 		t.Errorf("who is connected is not first: %v", err)
 	}
 }

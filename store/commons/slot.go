@@ -18,10 +18,11 @@ func parseSlot(b []byte) (slot, error) {
 	if err != nil {
 		return slot{}, fmt.Errorf("%w: key %q: %w", ErrCorrupt, b, err)
 	}
-	name, key, ok := bytes.Cut(b[2+int(b[1]):], []byte{0})
+	name, rest, ok := bytes.Cut(b[2+int(b[1]):], []byte{0})
 	topic, err := model.ParseTopic(string(name))
-	if !ok || err != nil || !validKey(string(key)) {
+	key, writer, named := bytes.Cut(rest, []byte{0})
+	if !ok || err != nil || !validKey(string(key)) || named && (len(writer) == 0 || !ValidWriter(string(writer))) {
 		return slot{}, fmt.Errorf("%w: key %q", ErrCorrupt, b)
 	}
-	return slot{author, topic, string(key)}, nil
+	return slot{author, string(writer), topic, string(key)}, nil
 }
