@@ -46,6 +46,7 @@ type Exchange struct {
 	started bool
 	closed  bool
 	topics  map[model.Topic]*joined
+	heard   map[commons.ID]*heard
 	peers   map[peer.ID]*peerState
 	inbound int
 	events  event.Subscription
@@ -58,9 +59,12 @@ func New(opts Options) (*Exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	validator, err := NewValidator(opts.Store, opts.Host.ID(), opts.Quotas, opts.Now)
+	validator, err := NewValidator(opts.Store, opts.Self, opts.Admit, opts.Quotas, opts.Now)
 	if err != nil {
 		return nil, err
+	}
+	if control := Pattern(commons.ControlTopic()); !matchAny(patterns, commons.ControlTopic()) {
+		patterns = append(patterns, control)
 	}
 	e := &Exchange{
 		opts:      opts,
@@ -96,7 +100,11 @@ func (e *Exchange) Start(ctx context.Context) error {
 	for t := range held.topics {
 		topics = append(topics, t)
 	}
+	if _, err := e.join(commons.ControlTopic(), published); err != nil {
+		return errors.Join(err, e.Close())
+	}
 	e.joinLearned(topics)
+	e.work.Go(e.announceLoop)
 	for _, id := range e.speakers() {
 		e.greet(id)
 	}
@@ -219,7 +227,7 @@ func (e *Exchange) announce(ctx context.Context, r *commons.Record, o commons.Ou
 	if o == commons.Stale || o == commons.Equivocation {
 		return false, fmt.Errorf("publish %s: %w", r.Key, ErrOutdated)
 	}
-	_, err = e.join(r.Topic, false)
+	_, err = e.join(r.Topic, published)
 	if errors.Is(err, ErrTooManyTopics) {
 		err = nil
 	}
@@ -251,13 +259,9 @@ func (e *Exchange) gossip(ctx context.Context, r *commons.Record) error {
 func (e *Exchange) Stats() Stats {
 	s := e.counters.stats()
 	e.mu.Lock()
-	s.Topics = len(e.topics)
 	e.mu.Unlock()
+	s.Topics = len(e.Topics())
 	return s
 }
-
-// Greylisted lists the peers from which nothing is taken at the moment, as they
-// sent too much that is their own fault.
-func (e *Exchange) Greylisted() []peer.ID { return e.greylist.all(e.opts.Now()) }
 
 func compareTopics(a, b model.Topic) int { return cmp.Compare(a.String(), b.String()) }

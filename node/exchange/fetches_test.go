@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/karasu-project/karasu/store/commons"
@@ -77,23 +78,30 @@ func TestFetches(t *testing.T) {
 func TestGreylist(t *testing.T) {
 	g, now := newGreylist(), time.Unix(1_000_000, 0)
 	for range maxOffences - 1 {
-		g.offence("bad", now)
+		g.offence("bad", Forged, now)
 	}
 	if g.listed("bad", now) {
 		t.Error("listed too early")
 	}
-	g.offence("bad", now)
-	if !g.listed("bad", now) || len(g.all(now)) != 1 || g.listed("good", now) {
+	g.offence("bad", Malformed, now)
+	want := []Offender{{"bad", greylistTime, map[Reason]uint64{Forged: maxOffences - 1, Malformed: 1}}}
+	if !g.listed("bad", now) || g.listed("good", now) {
 		t.Error("not listed")
+	}
+	if diff := cmp.Diff(want, g.all(now)); diff != "" {
+		t.Errorf("offenders (-want +got):\n%s", diff)
 	}
 	if later := now.Add(greylistTime + 1); g.listed("bad", later) {
 		t.Error("listed for ever")
 	}
 	for n := range 2 * maxWatched {
 		i := id(n)
-		g.offence(peer.ID(i[:]), now)
+		g.offence(peer.ID(i[:]), Forged, now)
 	}
 	if len(g.peers) > maxWatched || !g.listed("bad", now) {
 		t.Errorf("%d peers are watched, the worst of them: %v", len(g.peers), g.listed("bad", now))
+	}
+	if n := g.pardon(now); n != 1 || len(g.all(now)) != 0 {
+		t.Errorf("%d pardoned, %d left", n, len(g.all(now)))
 	}
 }

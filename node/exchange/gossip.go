@@ -29,8 +29,46 @@ type joined struct {
 	topic *pubsub.Topic
 	sub   *pubsub.Subscription
 	peers *pubsub.TopicEventHandler
-	// byName is true if the node's user asked for it, not a pattern.
-	byName bool
+	why   interest
+}
+
+// interest is why a topic was joined; the strongest reason counts.
+type interest int
+
+const (
+	// announced: others say that they serve it, and a pattern selects it.
+	announced interest = iota
+	// learned: records of it came, and a pattern selects it.
+	learned
+	// published: own records are in it.
+	published
+	// byName: the node's user asked for it, whatever the patterns say.
+	byName
+)
+
+// room is how many topics a node joins for a reason. What others can bring about does
+// not take the place of what the user wants.
+func (e *Exchange) room(why interest) bool {
+	asked, brought, followed := 0, 0, 0
+	for t, j := range e.topics {
+		switch {
+		case t == commons.ControlTopic():
+		case j.why >= published:
+			asked++
+		default:
+			brought++
+			if j.why == announced {
+				followed++
+			}
+		}
+	}
+	switch {
+	case why >= published:
+		return asked < e.opts.MaxTopics
+	case why == announced && followed >= e.opts.MaxTopics/2:
+		return false
+	}
+	return brought < e.opts.MaxTopics
 }
 
 // Join takes part in a topic, whatever the patterns say: its records are wanted
@@ -39,7 +77,7 @@ func (e *Exchange) Join(topic model.Topic) error {
 	if err := topic.Validate(); err != nil {
 		return err
 	}
-	fresh, err := e.join(topic, true)
+	fresh, err := e.join(topic, byName)
 	if err == nil && fresh {
 		e.nudge(topic)
 	}
@@ -47,18 +85,18 @@ func (e *Exchange) Join(topic model.Topic) error {
 }
 
 // join says whether the topic was not joined before.
-func (e *Exchange) join(topic model.Topic, byName bool) (fresh bool, err error) {
+func (e *Exchange) join(topic model.Topic, why interest) (fresh bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed || !e.started {
 		return false, ErrNotStarted
 	}
 	if j := e.topics[topic]; j != nil {
-		fresh = byName && !j.byName && !matchAny(e.patterns, topic)
-		j.byName = j.byName || byName
+		fresh = why == byName && j.why != byName && !matchAny(e.patterns, topic)
+		j.why = max(j.why, why)
 		return fresh, nil
 	}
-	if len(e.topics) >= e.opts.MaxTopics {
+	if topic != commons.ControlTopic() && !e.room(why) {
 		e.counters.refused(TopicLimit)
 		return false, fmt.Errorf("%w: %d", ErrTooManyTopics, len(e.topics))
 	}
@@ -69,9 +107,14 @@ func (e *Exchange) join(topic model.Topic, byName bool) (fresh bool, err error) 
 	if err := e.opts.PubSub.RegisterTopicValidator(name, validate, pubsub.WithValidatorConcurrency(topicValidations)); err != nil {
 		return false, fmt.Errorf("join %s: %w", name, err)
 	}
-	j := &joined{byName: byName}
+	j := &joined{why: why}
 	if j.topic, err = e.opts.PubSub.Join(name); err != nil {
 		return false, errors.Join(fmt.Errorf("join %s: %w", name, err), e.opts.PubSub.UnregisterTopicValidator(name))
+	}
+	if e.opts.TopicScore != nil {
+		if err := j.topic.SetScoreParams(e.opts.TopicScore); err != nil {
+			return false, errors.Join(fmt.Errorf("join %s: %w", name, err), closeTopic(j.topic), e.opts.PubSub.UnregisterTopicValidator(name))
+		}
 	}
 	if j.sub, err = j.topic.Subscribe(pubsub.WithBufferSize(subscriptionBuffer)); err != nil {
 		return false, errors.Join(fmt.Errorf("join %s: %w", name, err), closeTopic(j.topic), e.opts.PubSub.UnregisterTopicValidator(name))
@@ -86,7 +129,7 @@ func (e *Exchange) join(topic model.Topic, byName bool) (fresh bool, err error) 
 	return true, nil
 }
 
-// leave undoes join when the exchange closes.
+// leave undoes join.
 func (e *Exchange) leave(topic model.Topic, j *joined) error {
 	j.sub.Cancel()
 	j.peers.Cancel()
@@ -140,7 +183,7 @@ func (e *Exchange) validate(topic model.Topic, from peer.ID, m *pubsub.Message) 
 	}
 	e.counters.refused(refusal.Reason)
 	if refusal.Verdict == Reject {
-		e.greylist.offence(from, now)
+		e.greylist.offence(from, refusal.Reason, now)
 		e.opts.Logger.Debug("record rejected", "peer", from, "topic", topic.String(), "reason", refusal.Reason, "error", refusal.Err)
 		return pubsub.ValidationReject
 	}
@@ -198,7 +241,7 @@ func (e *Exchange) joinLearned(topics []model.Topic) {
 		if !matchAny(e.patterns, t) {
 			continue
 		}
-		fresh, err := e.join(t, false)
+		fresh, err := e.join(t, learned)
 		switch {
 		case errors.Is(err, ErrTooManyTopics):
 			e.opts.Logger.Warn("topic is not joined, its records come by reconciliation only", "topic", t.String(), "limit", e.opts.MaxTopics)
@@ -218,20 +261,22 @@ func (e *Exchange) interests() []Pattern {
 	defer e.mu.Unlock()
 	out := slices.Clone(e.patterns)
 	for t, j := range e.topics {
-		if j.byName && !matchAny(e.patterns, t) {
+		if j.why == byName && !matchAny(e.patterns, t) {
 			out = append(out, Pattern(t))
 		}
 	}
 	return out
 }
 
-// Topics lists the joined topics by name.
+// Topics lists the joined topics by name, but for the control topic.
 func (e *Exchange) Topics() []model.Topic {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	out := make([]model.Topic, 0, len(e.topics))
 	for t := range e.topics {
-		out = append(out, t)
+		if t != commons.ControlTopic() {
+			out = append(out, t)
+		}
 	}
 	slices.SortFunc(out, compareTopics)
 	return out

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -29,12 +30,23 @@ type greylist struct {
 type offender struct {
 	offences int
 	since    time.Time
+	// reasons adds up to offences.
+	reasons map[Reason]uint64
+}
+
+// Offender is a peer that sent what is its own fault.
+type Offender struct {
+	ID peer.ID
+	// Greylisted is how much longer nothing is taken from it; 0 is not greylisted.
+	Greylisted time.Duration
+	// Refused counts what was its fault lately, by reason.
+	Refused map[Reason]uint64
 }
 
 func newGreylist() *greylist { return &greylist{peers: make(map[peer.ID]*offender)} }
 
 // offence notes one reject.
-func (g *greylist) offence(id peer.ID, now time.Time) {
+func (g *greylist) offence(id peer.ID, reason Reason, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	o := g.peers[id]
@@ -43,37 +55,58 @@ func (g *greylist) offence(id peer.ID, now time.Time) {
 		if len(g.peers) >= maxWatched {
 			g.evict(now)
 		}
-		o = &offender{since: now}
+		o = &offender{since: now, reasons: make(map[Reason]uint64)}
 		g.peers[id] = o
 	case now.Sub(o.since) > greylistTime:
-		*o = offender{since: now}
+		*o = offender{since: now, reasons: make(map[Reason]uint64)}
 	}
 	o.offences++
+	o.reasons[reason]++
 	if o.offences == maxOffences {
 		o.since = now // The time on the list counts from here.
 	}
+}
+
+// left is how much longer nothing is taken from a peer.
+func (o *offender) left(now time.Time) time.Duration {
+	if o == nil || o.offences < maxOffences {
+		return 0
+	}
+	return max(o.since.Add(greylistTime).Sub(now), 0)
 }
 
 // listed says whether nothing is taken from a peer.
 func (g *greylist) listed(id peer.ID, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	o := g.peers[id]
-	return o != nil && o.offences >= maxOffences && now.Sub(o.since) <= greylistTime
+	return g.peers[id].left(now) > 0
 }
 
-// all lists the peers on the list.
-func (g *greylist) all(now time.Time) []peer.ID {
+// all lists peers with recent offences, by id.
+func (g *greylist) all(now time.Time) []Offender {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var out []peer.ID
-	for id, o := range g.peers {
-		if o.offences >= maxOffences && now.Sub(o.since) <= greylistTime {
-			out = append(out, id)
+	var out []Offender
+	for _, id := range slices.Sorted(maps.Keys(g.peers)) {
+		if o := g.peers[id]; now.Sub(o.since) <= greylistTime {
+			out = append(out, Offender{id, o.left(now), maps.Clone(o.reasons)})
 		}
 	}
-	slices.Sort(out)
 	return out
+}
+
+// pardon forgets all offences and says how many peers were on the list.
+func (g *greylist) pardon(now time.Time) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := 0
+	for _, o := range g.peers {
+		if o.left(now) > 0 {
+			n++
+		}
+	}
+	clear(g.peers)
+	return n
 }
 
 // evict makes room: what is over, or else anyone. The caller holds the lock.
@@ -90,3 +123,13 @@ func (g *greylist) evict(now time.Time) {
 		delete(g.peers, any)
 	}
 }
+
+// Offenders lists peers that sent what is their own fault in the last minutes.
+func (e *Exchange) Offenders() []Offender { return e.greylist.all(e.opts.Now()) }
+
+// Greylisted says whether nothing is taken from a peer at the moment, as it sent too
+// much that is its own fault.
+func (e *Exchange) Greylisted(id peer.ID) bool { return e.greylist.listed(id, e.opts.Now()) }
+
+// Pardon takes all peers off the greylist and says how many there were.
+func (e *Exchange) Pardon() int { return e.greylist.pardon(e.opts.Now()) }

@@ -218,13 +218,13 @@ func TestFloodOfForgeries(t *testing.T) {
 		for i := range 64 {
 			m.publish(tp, fmt.Appendf(nil, "junk %d %d", time.Now().UnixNano(), i))
 		}
-		return b.ex.Stats().Rejected[Greylisted] > 0
+		return b.ex.Greylisted(m.host.ID())
 	})
 	if n := b.ex.Stats().Rejected[Malformed]; n < maxOffences {
 		t.Errorf("greylisted after %d", n)
 	}
-	if got := b.ex.Greylisted(); len(got) != 1 || got[0] != m.host.ID() {
-		t.Errorf("greylisted: %v", got)
+	if got := b.ex.Offenders(); len(got) != 1 || got[0].ID != m.host.ID() || got[0].Greylisted <= 0 || got[0].Refused[Malformed] < maxOffences {
+		t.Errorf("offenders: %+v", got)
 	}
 	// It gets no sync session either.
 	s := m.open(b)

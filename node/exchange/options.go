@@ -67,10 +67,14 @@ type Store interface {
 	Entries(match func(model.Topic) bool) ([]commons.Entry, error)
 	// IsOwn says whether a held record was put as this node's.
 	IsOwn(id commons.ID) bool
+	// Ended says whether a record's organisation has ended its delegation.
+	Ended(r *commons.Record) bool
 	// Served counts what is held by topic.
 	Served() []commons.Served
 	// Authors says how much is held of each author.
 	Authors() map[peer.ID]commons.AuthorInfo
+	// AuthorTopics lists the topics of each author.
+	AuthorTopics() map[peer.ID][]model.Topic
 	// Subscribe signals changes. The function ends the subscription.
 	Subscribe() (<-chan struct{}, func())
 }
@@ -90,6 +94,11 @@ type Options struct {
 	SyncInterval time.Duration
 	// FrameTimeout overrides [DefaultFrameTimeout].
 	FrameTimeout time.Duration
+	// Self is in whose name the node signs; the zero value is the host's own.
+	Self commons.Writer
+	// Admit says why a record of others is not taken although it is sound: its author is
+	// not in the circle. It must be safe for concurrent use. Nil takes everybody's.
+	Admit func(*commons.Record) error
 	// Quotas bound what is taken from one author.
 	Quotas Quotas
 	// Seal signs a record in this node's name; it sets what is missing: the revision
@@ -118,6 +127,9 @@ func (o Options) withDefaults() (Options, []Pattern, error) {
 	patterns, err := ParsePatterns(o.Patterns)
 	if err != nil {
 		return o, nil, err
+	}
+	if o.Self.Organisation == "" {
+		o.Self.Organisation = o.Host.ID()
 	}
 	if o.MaxTopics == 0 {
 		o.MaxTopics = DefaultMaxTopics

@@ -8,6 +8,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"golang.org/x/time/rate"
 
+	"github.com/karasu-project/karasu/model"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/commons"
 )
@@ -18,6 +19,9 @@ const (
 	DefaultRecordsPerAuthor = 8192
 	// DefaultBytesPerAuthor is 4 KB for each of these records on average.
 	DefaultBytesPerAuthor = 32 << 20
+	// DefaultTopicsPerAuthor: an organisation's algorithms on its infrastructures. Half
+	// of what a node joins, so that no author can fill that.
+	DefaultTopicsPerAuthor = 128
 	// DefaultAuthors bounds how many authors an open network may bring.
 	DefaultAuthors = 16384
 	// DefaultTotalBytes bounds the commons as a whole.
@@ -42,6 +46,8 @@ type Quotas struct {
 	// RecordsPerAuthor and BytesPerAuthor bound what is held of one author.
 	RecordsPerAuthor int
 	BytesPerAuthor   int64
+	// TopicsPerAuthor bounds the topics of one author's records.
+	TopicsPerAuthor int
 	// Authors and TotalBytes bound what is held of all.
 	Authors    int
 	TotalBytes int64
@@ -51,7 +57,7 @@ type Quotas struct {
 }
 
 func (q Quotas) withDefaults() (Quotas, error) {
-	if q.RecordsPerAuthor < 0 || q.BytesPerAuthor < 0 || q.Authors < 0 || q.TotalBytes < 0 || q.Burst < 0 || !(q.RecordsPerSecond >= 0) {
+	if q.RecordsPerAuthor < 0 || q.BytesPerAuthor < 0 || q.TopicsPerAuthor < 0 || q.Authors < 0 || q.TotalBytes < 0 || q.Burst < 0 || !(q.RecordsPerSecond >= 0) {
 		return q, fmt.Errorf("%w: quotas must not be negative: %+v", ErrOptions, q)
 	}
 	if q.RecordsPerAuthor == 0 {
@@ -59,6 +65,9 @@ func (q Quotas) withDefaults() (Quotas, error) {
 	}
 	if q.BytesPerAuthor == 0 {
 		q.BytesPerAuthor = DefaultBytesPerAuthor
+	}
+	if q.TopicsPerAuthor == 0 {
+		q.TopicsPerAuthor = DefaultTopicsPerAuthor
 	}
 	if q.Authors == 0 {
 		q.Authors = DefaultAuthors
@@ -81,7 +90,7 @@ type usage struct {
 	quotas Quotas
 	store  Store
 	// self is the author whose records are this node's own.
-	self peer.ID
+	self commons.Writer
 
 	mu      sync.Mutex
 	authors map[peer.ID]*account
@@ -93,11 +102,25 @@ type usage struct {
 type account struct {
 	records int
 	bytes   int64
-	bucket  *rate.Limiter
-	used    time.Time
+	// topics are those of what is held; nil is none.
+	topics map[model.Topic]struct{}
+	bucket *rate.Limiter
+	used   time.Time
 }
 
-func newUsage(q Quotas, store Store, self peer.ID) *usage {
+func (a *account) has(t model.Topic) bool {
+	_, ok := a.topics[t]
+	return ok
+}
+
+func (a *account) add(t model.Topic) {
+	if a.topics == nil {
+		a.topics = make(map[model.Topic]struct{})
+	}
+	a.topics[t] = struct{}{}
+}
+
+func newUsage(q Quotas, store Store, self commons.Writer) *usage {
 	return &usage{quotas: q, store: store, self: self, authors: make(map[peer.ID]*account), dirty: true}
 }
 
@@ -108,7 +131,7 @@ func newUsage(q Quotas, store Store, self peer.ID) *usage {
 func (u *usage) check(r *commons.Record, gossip bool, now time.Time) *RefusalError {
 	replaces := u.store.NextRevision(r.By(), r.Topic, r.Key) > 1
 	withdraws := r.Kind == karasuv1.RecordKind_RECORD_KIND_RETRACTION && u.store.Withdrawable(r.By(), r.Topic, r.Key)
-	own := r.Author == u.self
+	own := r.By() == u.self
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.recount(now)
@@ -127,6 +150,8 @@ func (u *usage) check(r *commons.Record, gossip bool, now time.Time) *RefusalErr
 		return nil
 	case a.records >= u.quotas.RecordsPerAuthor && !replaces:
 		return ignore(QuotaCount, nil)
+	case !a.has(r.Topic) && len(a.topics) >= u.quotas.TopicsPerAuthor:
+		return ignore(QuotaTopics, nil)
 	case a.bytes+size > u.quotas.BytesPerAuthor:
 		return ignore(QuotaBytes, nil)
 	case !own && u.total+size > u.quotas.TotalBytes:
@@ -153,6 +178,7 @@ func (u *usage) stored(r *commons.Record) {
 		u.authors[r.Author] = a
 	}
 	a.records++
+	a.add(r.Topic)
 	a.bytes += int64(len(r.Envelope))
 	u.total += int64(len(r.Envelope))
 	u.dirty = true
@@ -168,6 +194,7 @@ func (u *usage) recount(now time.Time) {
 	held := u.store.Authors()
 	for id, a := range u.authors {
 		a.records, a.bytes = 0, 0
+		clear(a.topics)
 		if _, ok := held[id]; !ok && now.Sub(a.used) > bucketIdle {
 			delete(u.authors, id)
 		}
@@ -180,5 +207,12 @@ func (u *usage) recount(now time.Time) {
 		}
 		a.records, a.bytes = info.Records, int64(info.Bytes)
 		u.total += a.bytes
+	}
+	for id, topics := range u.store.AuthorTopics() {
+		if a := u.authors[id]; a != nil {
+			for _, t := range topics {
+				a.add(t)
+			}
+		}
 	}
 }

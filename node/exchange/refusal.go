@@ -14,6 +14,9 @@ const (
 	Malformed   Reason = "malformed"    // does not parse, or a field is out of bounds
 	Oversize    Reason = "oversize"     // above commons.MaxEnvelope
 	Forged      Reason = "forged"       // the signature is not the author's
+	Undelegated Reason = "undelegated"  // the host may not sign that for the organisation
+	Ended       Reason = "ended"        // the organisation has ended the delegation
+	NotMember   Reason = "not_member"   // the organisation is not in the circle
 	WrongTopic  Reason = "wrong_topic"  // the record is bound to another topic
 	BadBody     Reason = "bad_body"     // the body does not fit its kind or key
 	Version     Reason = "version"      // another major version
@@ -24,6 +27,7 @@ const (
 	Stale       Reason = "stale"        // a newer revision is held
 	QuotaCount  Reason = "quota_count"  // the author has as many records as it may
 	QuotaBytes  Reason = "quota_bytes"  // the author has as many bytes as it may
+	QuotaTopics Reason = "quota_topics" // the author has records in as many topics as it may
 	QuotaTotal  Reason = "quota_total"  // the commons are full
 	QuotaAuthor Reason = "quota_author" // there are as many authors as there may be
 	Rate        Reason = "rate"         // the author publishes too fast

@@ -103,14 +103,14 @@ func (r *replica) refuse(refusal *RefusalError, now time.Time) {
 	r.e.counters.refused(refusal.Reason)
 	if refusal.Verdict == Reject {
 		r.offences++
-		r.e.greylist.offence(r.peer, now)
+		r.e.greylist.offence(r.peer, refusal.Reason, now)
 	}
 }
 
 // pause is how long a refused record is not fetched again.
 func (r *RefusalError) pause() time.Duration {
 	switch r.Reason {
-	case QuotaCount, QuotaBytes, QuotaTotal, QuotaAuthor, Future, Duplicate:
+	case QuotaCount, QuotaBytes, QuotaTopics, QuotaTotal, QuotaAuthor, Future, Duplicate:
 		return refusedShort
 	}
 	return refusedLong
@@ -120,7 +120,7 @@ func (r *RefusalError) pause() time.Duration {
 func (e *Exchange) store(ctx context.Context, records []*commons.Record) (stored int, err error) {
 	var own, others []*commons.Record
 	for _, r := range records {
-		if r.Author == e.self {
+		if r.By() == e.opts.Self {
 			own = append(own, r)
 		} else {
 			others = append(others, r)

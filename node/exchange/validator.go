@@ -4,8 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/peer"
-
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/store/commons"
 )
@@ -28,13 +26,16 @@ const (
 // serves gossip and reconciliation. It is safe for concurrent use.
 type Validator struct {
 	store Store
+	self  commons.Writer
+	admit func(*commons.Record) error
 	usage *usage
 	now   func() time.Time
 }
 
 // NewValidator returns a validator for records that go into the store of a node. The
-// quotas about all authors are not for the node's own records.
-func NewValidator(store Store, self peer.ID, quotas Quotas, now func() time.Time) (*Validator, error) {
+// quotas about all authors are not for the node's own records, nor is admit, which says
+// whose records a circle takes; nil takes everybody's.
+func NewValidator(store Store, self commons.Writer, admit func(*commons.Record) error, quotas Quotas, now func() time.Time) (*Validator, error) {
 	quotas, err := quotas.withDefaults()
 	if err != nil {
 		return nil, err
@@ -42,7 +43,10 @@ func NewValidator(store Store, self peer.ID, quotas Quotas, now func() time.Time
 	if now == nil {
 		now = time.Now
 	}
-	return &Validator{store: store, usage: newUsage(quotas, store, self), now: now}, nil
+	if admit == nil {
+		admit = func(*commons.Record) error { return nil }
+	}
+	return &Validator{store: store, self: self, admit: admit, usage: newUsage(quotas, store, self), now: now}, nil
 }
 
 // Check returns the record in an envelope that came under a topic, or why it is
@@ -66,6 +70,8 @@ func (v *Validator) open(envelope []byte) (*commons.Record, *RefusalError) {
 		return nil, reject(Oversize, err)
 	case errors.Is(err, commons.ErrSignature):
 		return nil, reject(Forged, err)
+	case errors.Is(err, commons.ErrDelegation):
+		return nil, reject(Undelegated, err)
 	case errors.Is(err, commons.ErrVersion):
 		return nil, ignore(Version, err)
 	case err != nil:
@@ -88,8 +94,19 @@ func (v *Validator) judge(r *commons.Record, topic model.Topic, from Source) *Re
 	case err != nil:
 		return ignore(Expired, err)
 	}
-	if err := commons.ValidateBody(r); err != nil {
+	if r.By() != v.self {
+		if err := v.admit(r); err != nil {
+			return ignore(NotMember, err)
+		}
+	}
+	switch err := commons.ValidateBody(r); {
+	case errors.Is(err, commons.ErrDelegation):
+		return reject(Undelegated, err)
+	case err != nil:
 		return reject(BadBody, err)
+	}
+	if v.store.Ended(r) {
+		return ignore(Ended, nil)
 	}
 	if v.store.Has(r.ID) {
 		return ignore(Duplicate, nil)
