@@ -67,6 +67,7 @@ type App struct {
 	network   *p2p.Network
 	exchange  *exchange.Exchange
 	publisher *share.Publisher
+	audit     *share.AuditLog
 	advisor   *advisor.Advisor
 	server    *api.Server
 
@@ -116,6 +117,9 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if a.commons, err = commons.OpenDB(home.CommonsDir(), commons.Options{Logger: a.logger}); err != nil {
 		return nil, err
 	}
+	if a.audit, err = share.OpenAuditLog(home.DataDir, time.Now); err != nil {
+		return nil, err
+	}
 	secret, err := a.private.Secret(ctx)
 	if err != nil {
 		return nil, err
@@ -125,7 +129,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	}
 	a.exchange, err = exchange.New(exchange.Options{
 		Host: a.network.Host(), PubSub: a.network.PubSub(), Store: a.commons, Patterns: config.Network.Subscribe,
-		SyncInterval: time.Duration(config.Network.SyncInterval), Logger: a.logger, Tap: o.Tap,
+		SyncInterval: time.Duration(config.Network.SyncInterval), Logger: a.logger, Tap: o.Tap, Leaving: a.audit.Leaving,
 	})
 	if err != nil {
 		return nil, err
@@ -220,6 +224,9 @@ func (a *App) close() error {
 	}
 	if a.network != nil {
 		errs = append(errs, a.network.Close())
+	}
+	if a.audit != nil {
+		errs = append(errs, a.audit.Close())
 	}
 	if a.commons != nil {
 		errs = append(errs, a.commons.Close())

@@ -22,6 +22,12 @@ var (
 	ErrHomeExists = errors.New("already initialised")
 )
 
+// Names of files that every home has.
+const (
+	configName   = "config.toml"
+	identityName = "identity.key"
+)
+
 // Home is where an organisation's daemon keeps its things: one folder where
 // KARASU_HOME or --home names it, the XDG base directories otherwise.
 type Home struct {
@@ -72,10 +78,10 @@ func LocateHome(dir string, getenv func(string) string) (Home, error) {
 }
 
 // ConfigFile is the configuration, TOML.
-func (h Home) ConfigFile() string { return filepath.Join(h.ConfigDir, "config.toml") }
+func (h Home) ConfigFile() string { return filepath.Join(h.ConfigDir, configName) }
 
 // IdentityFile is the organisation's private key, mode 0600.
-func (h Home) IdentityFile() string { return filepath.Join(h.ConfigDir, "identity.key") }
+func (h Home) IdentityFile() string { return filepath.Join(h.ConfigDir, identityName) }
 
 // TokenFile is the bearer token of the API over TCP, mode 0600.
 func (h Home) TokenFile() string { return filepath.Join(h.ConfigDir, "api.token") }

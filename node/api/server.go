@@ -44,6 +44,8 @@ type Options struct {
 	// Token is asked of every request over TCP. It must not be empty then.
 	Token  string
 	Logger *slog.Logger
+	// Observer is told of requests; nil is nobody.
+	Observer Observer
 }
 
 // Server serves one handler on its listeners.
@@ -57,7 +59,7 @@ type Server struct {
 // NewServer wires the service.
 func NewServer(service karasuv1connect.KarasuServiceHandler, o Options) *Server {
 	mux := http.NewServeMux()
-	mux.Handle(karasuv1connect.NewKarasuServiceHandler(service, handlerOptions()...))
+	mux.Handle(karasuv1connect.NewKarasuServiceHandler(service, handlerOptions(o.Observer)...))
 	return &Server{opts: o, handler: mux}
 }
 
@@ -76,7 +78,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("api.tcp: %w", err), s.Stop(ctx))
 	}
-	s.serve(tcp, requireToken(s.opts.Token, s.handler))
+	s.serve(tcp, requireToken(s.opts.Token, refuseBackups(s.handler)))
 	return nil
 }
 

@@ -20,11 +20,16 @@ import (
 // MaxRequestBytes bounds one request: 2,000 runs with long names fit.
 const MaxRequestBytes = 8 << 20
 
-func handlerOptions() []connect.HandlerOption {
+// handlerOptions tell an observer of all requests; nil tells nobody.
+func handlerOptions(tell Observer) []connect.HandlerOption {
+	interceptors := []connect.Interceptor{connect.UnaryInterceptorFunc(mapErrors)}
+	if tell != nil {
+		interceptors = append([]connect.Interceptor{observe(tell)}, interceptors...)
+	}
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(MaxRequestBytes),
 		connect.WithCodec(strictJSON{jsonName}), connect.WithCodec(strictJSON{jsonCharsetName}),
-		connect.WithInterceptors(connect.UnaryInterceptorFunc(mapErrors)),
+		connect.WithInterceptors(interceptors...),
 	}
 }
 
@@ -37,6 +42,7 @@ type Node interface {
 	// DeleteRuns deletes runs by ID, or all of a job.
 	DeleteRuns(ctx context.Context, ids []string, job string) (runs, searches int, err error)
 	Executions
+	Operations
 	Peers(ctx context.Context) ([]*karasuv1.Peer, error)
 	Topics(ctx context.Context) ([]*karasuv1.Topic, error)
 	// PreviewShareAs takes the zero trial for the policy as it is.
@@ -80,6 +86,7 @@ func codeOf(err error) connect.Code {
 		{advisor.ErrMachinesGone, connect.CodeFailedPrecondition},
 		{advisor.ErrNoModel, connect.CodeFailedPrecondition},
 		{private.ErrNoRun, connect.CodeNotFound},
+		{ErrNoRecord, connect.CodeNotFound},
 		{private.ErrNoExecution, connect.CodeNotFound},
 		{share.ErrPolicy, connect.CodeInvalidArgument},
 		{model.ErrInvalid, connect.CodeInvalidArgument},

@@ -247,6 +247,11 @@ func (e *Exchange) gossip(ctx context.Context, r *commons.Record) error {
 	if j == nil {
 		return nil // Too many topics are joined; reconciliation has to do.
 	}
+	if peers := e.TopicPeers(r.Topic); len(peers) > 0 {
+		if err := e.opts.Leaving(r, "gossip", peers); err != nil {
+			return err
+		}
+	}
 	e.opts.Tap(r.Topic.String(), r.Envelope)
 	if err := j.topic.Publish(ctx, r.Envelope); err != nil {
 		return err

@@ -114,6 +114,10 @@ type Options struct {
 	// a published record, the protocol and the bytes of a sync frame. It must be
 	// safe for concurrent use and must not keep data.
 	Tap func(channel string, data []byte)
+	// Leaving, if set, is told of a record of this node before it is sent to peers, by
+	// "gossip" or in a "sync". An error keeps it from being sent. It must be safe for
+	// concurrent use.
+	Leaving func(r *commons.Record, via string, peers []peer.ID) error
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// Logger may be nil.
@@ -154,6 +158,9 @@ func (o Options) withDefaults() (Options, []Pattern, error) {
 	}
 	if o.Tap == nil {
 		o.Tap = func(string, []byte) {}
+	}
+	if o.Leaving == nil {
+		o.Leaving = func(*commons.Record, string, []peer.ID) error { return nil }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

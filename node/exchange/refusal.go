@@ -3,6 +3,7 @@ package exchange
 import (
 	"maps"
 	"sync"
+	"time"
 )
 
 // Reason says why a record or a stream was refused. Reasons are stable: metrics
@@ -87,6 +88,8 @@ type Stats struct {
 	SyncBytesIn, SyncBytesOut uint64
 	// Syncs are sessions that ended well, SyncsFailed the others, both directions.
 	Syncs, SyncsFailed uint64
+	// LastSync is when the last session ended well; zero is never.
+	LastSync time.Time
 	// Topics are joined at the moment.
 	Topics int
 }

@@ -167,6 +167,7 @@ func (e *Exchange) account(id peer.ID, res Result, err error) {
 	e.counters.add(func(s *Stats) {
 		if err == nil {
 			s.Syncs++
+			s.LastSync = time.Now()
 		} else {
 			s.SyncsFailed++
 		}
