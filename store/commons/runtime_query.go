@@ -3,7 +3,6 @@ package commons
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,7 +87,7 @@ func (q *RuntimeModels) For(topic model.Topic, self Writer, fits func(*predict.W
 	rank := make(map[peer.ID][]byte)
 	for _, r := range records {
 		if rank[r.Author] == nil {
-			rank[r.Author] = q.rank(self.Organisation, r.Author)
+			rank[r.Author] = rankAuthor(q.Near, self.Organisation, r.Author)
 		}
 	}
 	slices.SortStableFunc(records, func(a, b *Record) int {
@@ -144,17 +143,6 @@ func (q *RuntimeModels) For(topic model.Topic, self Writer, fits func(*predict.W
 	}
 	usable, unguarded := guard(usable)
 	return usable, append(skipped, unguarded...), nil
-}
-
-// rank orders authors: those near first, the others by a hash that differs from node to
-// node.
-func (q *RuntimeModels) rank(self, author peer.ID) []byte {
-	far := byte(1)
-	if q.Near != nil && q.Near(author) {
-		far = 0
-	}
-	h := sha256.Sum256([]byte(string(self) + "\x00" + string(author)))
-	return append([]byte{far}, h[:]...)
 }
 
 // guard takes out the models that cannot be checked from topics that have others.
