@@ -1,10 +1,13 @@
 package commons
 
 import (
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"github.com/karasu-project/karasu/model"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/internal/kv"
 )
 
@@ -60,10 +63,24 @@ func (d *DB) noteRotation(s slot, held []*meta) {
 	}
 }
 
-// Drop deletes all records of an organisation but this node's own, and says how many
-// that was.
-func (d *DB) Drop(organisation peer.ID) (int, error) {
-	return d.drop(func(m *meta) bool { return m.author == organisation && !m.own })
+// DropSince deletes the received records of organisations that were created at a time
+// or later, and says how many that was.
+func (d *DB) DropSince(since map[peer.ID]time.Time) (int, error) {
+	return d.drop(func(m *meta) bool {
+		from, ok := since[m.author]
+		return ok && !m.own && m.created >= from.Unix()
+	})
+}
+
+// Control lists the usable membership lists and records about organisations' keys,
+// without reading them.
+func (d *DB) Control() []Entry {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	metas := d.current(func(t model.Topic) bool { return t == ControlTopic() }, usable)
+	return entries(slices.DeleteFunc(metas, func(m *meta) bool {
+		return m.kind != karasuv1.RecordKind_RECORD_KIND_MEMBERSHIP && m.kind != karasuv1.RecordKind_RECORD_KIND_DELEGATION
+	}))
 }
 
 // drop deletes the slots that hold a record to be dropped: the other side of an
