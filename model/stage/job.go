@@ -174,3 +174,23 @@ func EstimateSlots(jobs []Job) int {
 	}
 	return int(min(math.Ceil(most), maxSlots))
 }
+
+// FillSlots estimates the slots of the jobs whose record tells none, by [EstimateSlots]
+// over all jobs on the same number of hosts.
+func FillSlots(jobs []Job) {
+	on := make(map[int][]Job)
+	for _, j := range jobs {
+		on[j.Hosts] = append(on[j.Hosts], j)
+	}
+	estimates := make(map[int]int)
+	for i := range jobs {
+		j := &jobs[i]
+		if j.Slots > 0 {
+			continue
+		}
+		if _, ok := estimates[j.Hosts]; !ok {
+			estimates[j.Hosts] = EstimateSlots(on[j.Hosts])
+		}
+		j.Slots = estimates[j.Hosts]
+	}
+}

@@ -94,6 +94,19 @@ func TestEstimateSlots(t *testing.T) {
 	}
 }
 
+func TestFillSlots(t *testing.T) {
+	on := func(hosts, slots int, tasks float64) Job {
+		return Job{Hosts: hosts, Slots: slots, Graph: model.StageGraph{Stages: []model.Stage{{EndSeconds: 10, TaskSeconds: 10 * tasks}}}}
+	}
+	jobs := []Job{on(2, 0, 5), on(2, 0, 8), on(4, 0, 16), on(4, 99, 1), on(0, 0, 0)}
+	FillSlots(jobs)
+	for i, want := range []int{8, 8, 16, 99, 0} {
+		if jobs[i].Slots != want {
+			t.Errorf("job %d: %d slots, want %d", i, jobs[i].Slots, want)
+		}
+	}
+}
+
 func TestFromExecution(t *testing.T) {
 	graph := queries(1)[0].Graph
 	e := &model.Execution{

@@ -19,12 +19,13 @@ type Draft struct {
 	Topic model.Topic
 	Kind  karasuv1.RecordKind
 	Key   string
-	// Body is the deterministic encoding of Summary, Model or Runtime.
+	// Body is the deterministic encoding of Summary, Model, Runtime or Stage.
 	Body []byte
 	// Exactly one is set.
 	Summary *karasuv1.RunSummary
 	Model   *karasuv1.SupportModel
 	Runtime *karasuv1.RuntimeModel
+	Stage   *karasuv1.StageModel
 }
 
 // Withheld is a workload of which nothing leaves, or less than the policy allows. One
@@ -118,9 +119,9 @@ func draftModel(s model.Summary) (Draft, error) {
 	return d, d.encode(d.Model)
 }
 
-// workload that the draft is of, by pseudonym; of a runtime model, that of the topic.
+// workload that the draft is of, by pseudonym; of a runtime or stage model, that of the topic.
 func (d *Draft) workload(known map[string]model.Workload) model.Workload {
-	if d.Runtime != nil {
+	if d.Runtime != nil || d.Stage != nil {
 		return topicWorkload(d.Topic)
 	}
 	return known[cmp.Or(d.Summary.GetWorkload(), d.Model.GetWorkload())]

@@ -59,6 +59,9 @@ type Policy struct {
 	// Runtimes shares a general runtime model of each topic whose mode shares models.
 	// It tells runtimes in seconds, whatever Absolute says.
 	Runtimes bool
+	// Stages shares a general predictor of stages of each infrastructure and framework,
+	// from the topics whose mode shares models. It tells seconds and bytes.
+	Stages bool
 	// Epsilon, if above 0, adds Laplace noise of scale ln 2 / Epsilon to every log
 	// runtime: values that differ by a factor of two are then Epsilon-
 	// indistinguishable (metric differential privacy, Chatzikokolakis et al. 2013).
@@ -118,11 +121,15 @@ func (p Policy) allows(t model.Topic, kind karasuv1.RecordKind) bool {
 	mode := p.ModeFor(t)
 	return kind == karasuv1.RecordKind_RECORD_KIND_RUN_SUMMARY && mode.summaries() ||
 		kind == karasuv1.RecordKind_RECORD_KIND_SUPPORT_MODEL && mode.models() ||
-		kind == karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL && p.sharesRuntimes(t)
+		kind == karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL && p.sharesRuntimes(t) ||
+		kind == karasuv1.RecordKind_RECORD_KIND_STAGE_MODEL && p.sharesStages(t)
 }
 
 // sharesRuntimes says whether a general runtime model of the topic may leave.
 func (p Policy) sharesRuntimes(t model.Topic) bool { return p.Runtimes && p.ModeFor(t).models() }
+
+// sharesStages says whether a stage model may learn from runs of the topic, or leave under it.
+func (p Policy) sharesStages(t model.Topic) bool { return p.Stages && p.ModeFor(t).models() }
 
 // noiseScale is the Laplace scale of the noise; 0 is none.
 func (p Policy) noiseScale() float64 {

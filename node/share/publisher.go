@@ -38,7 +38,9 @@ type Publisher struct {
 	Policy       Policy
 	Pseudonyms   Pseudonymizer
 	Lookup       MachineLookup
-	Commons      Commons
+	// Stages is what stage models are trained on; nil makes none.
+	Stages  StageSource
+	Commons Commons
 	// Publish stores own records in the commons and gossips them.
 	Publish func(ctx context.Context, records []*commons.Record) error
 	Now     func() time.Time
@@ -46,8 +48,9 @@ type Publisher struct {
 	Logger *slog.Logger
 
 	mu sync.Mutex
-	// trainer keeps the runtime models that were trained last.
+	// trainer and stages keep the models that were trained last.
 	trainer runtimeTrainer
+	stages  stageTrainer
 	// said has what was logged of each workload at the last refresh.
 	said map[string]string
 	// saidLost is set once it was logged that the private database is another one.
@@ -74,8 +77,8 @@ type PreviewedRecord struct {
 type Trial struct {
 	// Mode becomes that of every topic.
 	Mode Mode
-	// Runtimes shares runtime models, too.
-	Runtimes bool
+	// Runtimes shares runtime models, Stages stage models, too.
+	Runtimes, Stages bool
 }
 
 // Preview shows exactly the records that leave for these runs, or those that would
@@ -87,13 +90,17 @@ func (p *Publisher) Preview(ctx context.Context, runs []model.Run, trial Trial) 
 	if trial.Mode != "" {
 		policy.Mode, policy.Overrides = trial.Mode, nil
 	}
-	policy.Runtimes = policy.Runtimes || trial.Runtimes
+	policy.Runtimes, policy.Stages = policy.Runtimes || trial.Runtimes, policy.Stages || trial.Stages
 	if err := policy.Validate(); err != nil {
 		return nil, err
 	}
 	drafts, withheld := Prepare(runs, policy, p.Pseudonyms, p.Lookup)
 	models, none, err := p.trainer.prepare(ctx, runs, policy, p.Pseudonyms, p.Lookup)
 	if err != nil {
+		return nil, err
+	}
+	drafts, withheld = append(drafts, models...), append(withheld, none...)
+	if models, none, err = p.stages.prepare(ctx, runs, policy, p.Stages); err != nil {
 		return nil, err
 	}
 	drafts, withheld = append(drafts, models...), append(withheld, none...)
@@ -140,28 +147,40 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, e
 	if err != nil {
 		return Refreshed{}, err
 	}
-	// Runtime models take long to train, so they come last.
-	trained := make(map[slot]*commons.Record)
-	for s, r := range current {
-		if r.Kind == karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL && p.Policy.allows(s.topic, r.Kind) {
-			trained[s] = r
-			delete(current, s)
-		}
-	}
+	// Runtime and stage models take long to train, so they come last.
+	runtimes := p.take(current, karasuv1.RecordKind_RECORD_KIND_RUNTIME_MODEL)
+	stages := p.take(current, karasuv1.RecordKind_RECORD_KIND_STAGE_MODEL)
 	workloads := p.workloads(runs)
 	drafts, withheld := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
 	done, unsigned, err := p.replace(ctx, current, drafts, lost, workloads)
 	withheld, errs := append(withheld, unsigned...), []error{err}
 
-	models, none, err := p.trainer.prepare(ctx, runs, p.Policy, p.Pseudonyms, p.Lookup)
-	withheld, errs = append(withheld, none...), append(errs, err)
-	if err == nil {
-		more, unsigned, err := p.replace(ctx, trained, models, lost, workloads)
-		withheld, errs = append(withheld, unsigned...), append(errs, err)
-		done.Shared, done.Withdrawn = done.Shared+more.Shared, done.Withdrawn+more.Withdrawn
+	trained := func(current map[slot]*commons.Record, models []Draft, none []Withheld, err error) {
+		withheld, errs = append(withheld, none...), append(errs, err)
+		if err == nil {
+			more, unsigned, err := p.replace(ctx, current, models, lost, workloads)
+			withheld, errs = append(withheld, unsigned...), append(errs, err)
+			done.Shared, done.Withdrawn = done.Shared+more.Shared, done.Withdrawn+more.Withdrawn
+		}
 	}
+	models, none, err := p.trainer.prepare(ctx, runs, p.Policy, p.Pseudonyms, p.Lookup)
+	trained(runtimes, models, none, err)
+	models, none, err = p.stages.prepare(ctx, runs, p.Policy, p.Stages)
+	trained(stages, models, none, err)
 	p.report(ctx, withheld)
 	return done, errors.Join(errs...)
+}
+
+// take moves the records of a kind that may leave out of the current ones.
+func (p *Publisher) take(current map[slot]*commons.Record, kind karasuv1.RecordKind) map[slot]*commons.Record {
+	out := make(map[slot]*commons.Record)
+	for s, r := range current {
+		if r.Kind == kind && p.Policy.allows(s.topic, r.Kind) {
+			out[s] = r
+			delete(current, s)
+		}
+	}
+	return out
 }
 
 // replace makes the commons hold the drafts in place of the current records, except
