@@ -29,13 +29,13 @@ func (a *Advisor) load(ctx context.Context, e *entry) (*model.Execution, error) 
 	return &s.Execution, nil
 }
 
-// past are the completed executions before a time that a predicate selects and that hold
-// stages, the oldest first; at most the last so many.
+// past are the executions that had completed by a time, that a predicate selects and that
+// hold stages, the oldest first; at most the last so many.
 func (a *Advisor) past(ctx context.Context, ix *index, before time.Time, most int, want func(*entry) bool) ([]stage.Job, error) {
 	var out []stage.Job
 	for i := len(ix.entries) - 1; i >= 0 && len(out) < most; i-- {
 		e := &ix.entries[i]
-		if !e.start.Before(before) || e.outcome != model.OK || !want(e) {
+		if e.end().After(before) || e.outcome != model.OK || !want(e) {
 			continue
 		}
 		x, err := a.load(ctx, e)

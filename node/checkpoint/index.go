@@ -28,6 +28,9 @@ type entry struct {
 // called is the job, or the name of an application that no rule names.
 func (e *entry) called() string { return cmp.Or(e.job, e.name, e.application) }
 
+// end is when it ended, as far as its record tells.
+func (e *entry) end() time.Time { return e.start.Add(time.Duration(e.seconds * 1e9)) }
+
 // sameJob says whether two executions are runs of one recurring job.
 func (e *entry) sameJob(o *entry) bool {
 	if e.job != "" || o.job != "" {
