@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/pnet"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 )
@@ -18,8 +19,8 @@ import (
 var (
 	// ErrConfig is wrapped by every complaint about a [Config].
 	ErrConfig = errors.New("network configuration")
-	// ErrNotAllowed means that a peer is not on the allowlist.
-	ErrNotAllowed = errors.New("peer is not on the allowlist")
+	// ErrNotAllowed means that a peer is not on the allowlist, or not in the circle.
+	ErrNotAllowed = errors.New("peer is not on the allowlist or not in the circle")
 	// ErrClosed means that the network has been closed.
 	ErrClosed = errors.New("network is closed")
 	// ErrStarted means that Start was called twice.
@@ -77,6 +78,8 @@ type Config struct {
 	Rendezvous string
 	// Allowlist holds the peer ids of a consortium. Empty is an open network.
 	Allowlist []string
+	// PSK is the key of a private network, which is TCP only; see [ParsePSK]. Empty is none.
+	PSK pnet.PSK
 	// GoodPeersPath is the file of peers that were reached before. Empty keeps none.
 	GoodPeersPath string
 	// RedialInterval and DiscoveryInterval override the defaults.
@@ -124,7 +127,10 @@ func (c Config) parse() (settings, error) {
 		return s, fmt.Errorf("%w: a node that only dials has no addresses to listen on", ErrConfig)
 	}
 	if len(c.Listen) == 0 && !c.DialOnly {
-		s.Listen = []string{DefaultListenTCP, DefaultListenQUIC}
+		s.Listen = []string{DefaultListenTCP}
+		if len(c.PSK) == 0 {
+			s.Listen = append(s.Listen, DefaultListenQUIC)
+		}
 	}
 	orString(&s.Version, DefaultVersion)
 	orString(&s.MDNSService, DefaultMDNSService)
@@ -145,6 +151,9 @@ func (c Config) parse() (settings, error) {
 		return s, err
 	}
 	if s.announce, err = parseAddrs("announce", c.Announce); err != nil {
+		return s, err
+	}
+	if err = cmp.Or(c.checkPrivate("listen", s.listen), c.checkPrivate("announce", s.announce)); err != nil {
 		return s, err
 	}
 	if s.bootstrap, err = parsePeers("bootstrap peer", c.Bootstrap); err != nil {

@@ -1,7 +1,11 @@
 package p2p
 
 import (
+	"cmp"
+	"slices"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/control"
@@ -10,18 +14,32 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 )
 
-// gater refuses peers that are not on the allowlist: before they are dialled, and
-// on an inbound connection as soon as the handshake has proved who calls. An
-// empty allowlist lets everybody in. It is safe for concurrent use.
+// maxTurnedAway bounds the peers that are remembered as kept out.
+const maxTurnedAway = 256
+
+// gater refuses peers that are not on the allowlist or that a circle does not permit:
+// before they are dialled, and on an inbound connection as soon as the handshake has
+// proved who calls. Without either it lets everybody in. It is safe for concurrent use.
 type gater struct {
 	allow   atomic.Pointer[map[peer.ID]struct{}]
+	permit  atomic.Pointer[func(peer.ID) bool]
 	refused atomic.Uint64
+
+	mu         sync.Mutex
+	turnedAway map[peer.ID]*TurnedAway
 }
 
 var _ connmgr.ConnectionGater = (*gater)(nil)
 
+// TurnedAway is a peer that called and was kept out.
+type TurnedAway struct {
+	ID    peer.ID
+	Times uint64
+	Last  time.Time
+}
+
 func newGater(allow []peer.ID) *gater {
-	g := new(gater)
+	g := &gater{turnedAway: make(map[peer.ID]*TurnedAway)}
 	g.set(allow)
 	return g
 }
@@ -37,12 +55,13 @@ func (g *gater) set(allow []peer.ID) {
 
 // allowed says whether the node talks to a peer.
 func (g *gater) allowed(id peer.ID) bool {
-	m := *g.allow.Load()
-	if len(m) == 0 {
-		return true
+	if m := *g.allow.Load(); len(m) > 0 {
+		if _, ok := m[id]; !ok {
+			return false
+		}
 	}
-	_, ok := m[id]
-	return ok
+	permit := g.permit.Load()
+	return permit == nil || (*permit)(id)
 }
 
 func (g *gater) check(id peer.ID) bool {
@@ -51,6 +70,41 @@ func (g *gater) check(id peer.ID) bool {
 	}
 	g.refused.Add(1)
 	return false
+}
+
+// note remembers a caller that was kept out; the one that called longest ago makes room.
+func (g *gater) note(id peer.ID, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.turnedAway[id]
+	if t == nil {
+		if len(g.turnedAway) >= maxTurnedAway {
+			oldest := id
+			for other, x := range g.turnedAway {
+				if oldest == id || x.Last.Before(g.turnedAway[oldest].Last) {
+					oldest = other
+				}
+			}
+			delete(g.turnedAway, oldest)
+		}
+		t = &TurnedAway{ID: id}
+		g.turnedAway[id] = t
+	}
+	t.Times++
+	t.Last = now
+}
+
+// callers lists whom note remembers and who would still be kept out, by id.
+func (g *gater) callers() []TurnedAway {
+	g.mu.Lock()
+	out := make([]TurnedAway, 0, len(g.turnedAway))
+	for _, t := range g.turnedAway {
+		out = append(out, *t)
+	}
+	g.mu.Unlock()
+	out = slices.DeleteFunc(out, func(t TurnedAway) bool { return g.allowed(t.ID) })
+	slices.SortFunc(out, func(a, b TurnedAway) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }
 
 // InterceptPeerDial refuses to dial strangers.
@@ -63,8 +117,14 @@ func (g *gater) InterceptAddrDial(peer.ID, ma.Multiaddr) bool { return true }
 func (g *gater) InterceptAccept(network.ConnMultiaddrs) bool { return true }
 
 // InterceptSecured refuses strangers that have proved their identity.
-func (g *gater) InterceptSecured(_ network.Direction, id peer.ID, _ network.ConnMultiaddrs) bool {
-	return g.check(id)
+func (g *gater) InterceptSecured(d network.Direction, id peer.ID, _ network.ConnMultiaddrs) bool {
+	if g.check(id) {
+		return true
+	}
+	if d == network.DirInbound {
+		g.note(id, time.Now())
+	}
+	return false
 }
 
 // InterceptUpgraded lets pass what was secured.

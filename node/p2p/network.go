@@ -83,6 +83,8 @@ type PeerInfo struct {
 	// LastError is why a bootstrap peer or relay could not be dialled last; empty while
 	// it is connected, and before it was tried.
 	LastError string
+	// Inbound says that the peer has dialled this node.
+	Inbound bool
 	// Relayed says that it is connected through relays only.
 	Relayed bool
 	// Score is what the gossip layer thinks of it, if Scored; 0 is neutral.
@@ -148,7 +150,6 @@ func newHost(priv crypto.PrivKey, s settings, g *gater, reserved *reservations) 
 		libp2p.NoListenAddrs,
 		// With port reuse, two daemons would share one port without an error.
 		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
-		libp2p.Transport(libp2pquic.NewTransport),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Security(libp2ptls.ID, libp2ptls.New),
 		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
@@ -169,6 +170,11 @@ func newHost(priv crypto.PrivKey, s settings, g *gater, reserved *reservations) 
 			}
 			return append(found, reserved.circuits()...)
 		}),
+	}
+	if len(s.PSK) > 0 {
+		opts = append(opts, libp2p.PrivateNetwork(s.PSK))
+	} else {
+		opts = append(opts, libp2p.Transport(libp2pquic.NewTransport))
 	}
 	switch {
 	case s.Role == Hub:
@@ -296,13 +302,7 @@ func (n *Network) Refused() uint64 { return n.gater.refused.Load() }
 // no longer holds.
 func (n *Network) Allow(peers []peer.ID) error {
 	n.gater.set(peers)
-	var errs []error
-	for _, id := range n.host.Network().Peers() {
-		if !n.gater.allowed(id) {
-			errs = append(errs, n.host.Network().ClosePeer(id))
-		}
-	}
-	return errors.Join(errs...)
+	return n.disconnectStrangers()
 }
 
 // Connect dials a multiaddress that ends in /p2p/<peer id>. The error wraps
@@ -354,6 +354,9 @@ func (n *Network) Peers() []PeerInfo {
 		}
 		p.Score, p.Scored = n.scores.of(id)
 		conns := net.ConnsToPeer(id)
+		p.Inbound = slices.ContainsFunc(conns, func(c network.Conn) bool {
+			return c.Stat().Direction == network.DirInbound && !isCircuit(c.RemoteMultiaddr())
+		})
 		p.Relayed = len(conns) > 0 && !slices.ContainsFunc(conns, func(c network.Conn) bool { return !isCircuit(c.RemoteMultiaddr()) })
 		if (isBootstrap || n.isRelay(id)) && !p.Connected {
 			p.LastError = n.failures.of(id)
