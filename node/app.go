@@ -69,6 +69,7 @@ type App struct {
 	publisher *share.Publisher
 	audit     *share.AuditLog
 	advisor   *advisor.Advisor
+	stages    stagePredictors
 	server    *api.Server
 
 	rules   atomic.Pointer[naming.Rules]
@@ -141,13 +142,14 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	lookup := machineLookup(a.catalog)
 	a.publisher = &share.Publisher{
 		Signer: signer, Organisation: config.Organisation, Policy: policy,
-		Pseudonyms: share.NewPseudonymizer(secret), Lookup: lookup,
+		Pseudonyms: share.NewPseudonymizer(secret), Lookup: lookup, Stages: stageSource{a.private},
 		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now, Logger: a.logger,
 	}
+	near := func(id peer.ID) bool { return a.network.Host().Network().Connectedness(id) == network.Connected }
 	models := commons.NewRuntimeModels(a.commons)
-	models.Near = func(id peer.ID) bool {
-		return a.network.Host().Network().Connectedness(id) == network.Connected
-	}
+	models.Near = near
+	a.stages = stagePredictors{models: commons.NewStageModels(a.commons), runs: a.private, self: signer.Writer()}
+	a.stages.models.Near = near
 	a.advisor, err = advisor.New(advisor.Options{
 		Organisation: config.Organisation, Self: signer.Writer(), Runs: a.private, Commons: a.commons, RuntimeModels: models,
 		Catalog: a.catalog, Lookup: lookup, Pseudonyms: a.publisher.Pseudonyms, Join: a.join, Now: time.Now,

@@ -134,6 +134,14 @@ func decodeBody(out *karasuv1.GetRecordResponse, r *commons.Record) error {
 		var err error
 		out.RuntimeExtent, err = runtimeExtent(r)
 		return err
+	case karasuv1.RecordKind_RECORD_KIND_STAGE_MODEL:
+		out.Stage = new(karasuv1.StageModel)
+		if err := proto.Unmarshal(r.Body, out.Stage); err != nil {
+			return err
+		}
+		var err error
+		out.StageExtent, err = stageExtent(r)
+		return err
 	}
 	return nil
 }

@@ -1,0 +1,98 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/karasu-project/karasu/model/stage"
+	"github.com/karasu-project/karasu/node/checkpoint"
+	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/commons"
+	"github.com/karasu-project/karasu/store/private"
+)
+
+// stageSource reads the executions that stage models are trained on. It implements
+// share.StageSource.
+type stageSource struct{ db *private.DB }
+
+// Executions returns the versions of the executions that are runs, by the runs' IDs. What
+// replaces an execution is more complete, so that it ends elsewhere or holds more.
+func (s stageSource) Executions(ctx context.Context) (map[string]string, error) {
+	out := make(map[string]string)
+	err := s.db.EachExecution(ctx, func(e private.StoredExecution) error {
+		if e.HasRun {
+			x := &e.Execution
+			out[e.ID] = fmt.Sprint(x.End.UnixNano(), x.Outcome, x.Quality.Events, x.Quality.Bytes, x.Quality.BadLines)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s stageSource) StageJob(ctx context.Context, runID string) (stage.Job, error) {
+	e, err := s.db.GetExecution(ctx, runID)
+	if err != nil {
+		return stage.Job{}, err
+	}
+	return stage.FromExecution(&e.Execution)
+}
+
+// stagePredictors are the stage models that peers share. It implements
+// checkpoint.Predictors.
+type stagePredictors struct {
+	models *commons.StageModels
+	runs   *private.DB
+	self   commons.Writer
+}
+
+// StagePredictors returns those for a framework; of infrastructures that the node has runs
+// of, the most frequent first, before those of others.
+func (p stagePredictors) StagePredictors(ctx context.Context, framework string) ([]checkpoint.Shared, error) {
+	workloads, err := p.runs.Workloads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs := make(map[string]int)
+	for _, w := range workloads {
+		if w.Workload.Framework == framework {
+			runs[w.Workload.Infrastructure] += w.Runs()
+		}
+	}
+	infrastructures := slices.SortedFunc(maps.Keys(runs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(runs[b], runs[a]), cmp.Compare(a, b))
+	})
+	usable, _, err := p.models.For(framework, infrastructures, p.self)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]checkpoint.Shared, len(usable))
+	for i, m := range usable {
+		out[i] = checkpoint.Shared{Organisation: m.Organisation, Model: m.General}
+	}
+	return out, nil
+}
+
+// stageExtent says what a stage model tells.
+func stageExtent(r *commons.Record) (*karasuv1.StageExtent, error) {
+	g, err := commons.DecodeStageModel(r)
+	if err != nil {
+		return nil, err
+	}
+	w, err := g.Weights()
+	if err != nil {
+		return nil, err
+	}
+	e, err := stage.ExtentOf(w)
+	if err != nil {
+		return nil, err
+	}
+	return &karasuv1.StageExtent{
+		Trees: uint32(e.Trees), Numbers: uint32(e.Numbers), Operators: e.Operators,
+		LeastDurationSeconds: e.DurationSeconds.Least, LargestDurationSeconds: e.DurationSeconds.Largest,
+		LeastTaskSeconds: e.TaskSeconds.Least, LargestTaskSeconds: e.TaskSeconds.Largest,
+		LeastOutputBytes: e.OutputBytes.Least, LargestOutputBytes: e.OutputBytes.Largest,
+	}, nil
+}
