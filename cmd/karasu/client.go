@@ -24,6 +24,8 @@ const (
 	// requestTimeout bounds a whole request. The longest are imports and the first
 	// search of a topic, which waits for peers; both take seconds.
 	requestTimeout = 2 * time.Minute
+	// backupTimeout bounds a backup: 100 GB at 10 MB/s take 3 hours.
+	backupTimeout = 12 * time.Hour
 	// maxResponse bounds an answer: 100,000 runs have some 30 MB.
 	maxResponse = 256 << 20
 )
@@ -33,6 +35,11 @@ func (a *app) client() (karasuv1connect.KarasuServiceClient, error) {
 	if a.API != "" {
 		return a.tcpClient()
 	}
+	return a.unixClient(requestTimeout)
+}
+
+// unixClient returns a client of the home's socket whose requests may take so long.
+func (a *app) unixClient(timeout time.Duration) (karasuv1connect.KarasuServiceClient, error) {
 	h, err := a.home()
 	if err != nil {
 		return nil, err
@@ -41,7 +48,7 @@ func (a *app) client() (karasuv1connect.KarasuServiceClient, error) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "unix", socket)
 	}}
-	return newClient(transport, "http://karasu", socket, ""), nil
+	return newClient(transport, "http://karasu", socket, "", timeout), nil
 }
 
 func (a *app) tcpClient() (karasuv1connect.KarasuServiceClient, error) {
@@ -62,10 +69,10 @@ func (a *app) tcpClient() (karasuv1connect.KarasuServiceClient, error) {
 		return nil, usagef("the token for --api cannot be read (%v); name its file with --token-file", err)
 	}
 	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext}
-	return newClient(transport, strings.TrimSuffix(a.API, "/"), a.API, strings.TrimSpace(string(token))), nil
+	return newClient(transport, strings.TrimSuffix(a.API, "/"), a.API, strings.TrimSpace(string(token)), requestTimeout), nil
 }
 
-func newClient(transport http.RoundTripper, base, where, token string) karasuv1connect.KarasuServiceClient {
+func newClient(transport http.RoundTripper, base, where, token string, timeout time.Duration) karasuv1connect.KarasuServiceClient {
 	intercept := func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 			if token != "" {
@@ -76,7 +83,7 @@ func newClient(transport http.RoundTripper, base, where, token string) karasuv1c
 		}
 	}
 	return karasuv1connect.NewKarasuServiceClient(
-		&http.Client{Transport: transport, Timeout: requestTimeout}, base,
+		&http.Client{Transport: transport, Timeout: timeout}, base,
 		connect.WithInterceptors(connect.UnaryInterceptorFunc(intercept)),
 		connect.WithReadMaxBytes(maxResponse),
 	)

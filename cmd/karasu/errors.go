@@ -81,7 +81,7 @@ func remoteExit(err *connect.Error) int {
 
 func remoteLine(err *connect.Error) string {
 	switch err.Code() {
-	case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodeFailedPrecondition, connect.CodeAlreadyExists:
+	case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodeFailedPrecondition, connect.CodeAlreadyExists, connect.CodePermissionDenied:
 		return err.Message()
 	case connect.CodeUnauthenticated:
 		return "the daemon wants a token: name its file with --token-file (api.token in the daemon's home)"

@@ -54,13 +54,17 @@ type cli struct {
 
 	Predict predictCmd `cmd:"" help:"Predict how long a job takes, also on clusters that it never ran on."`
 
-	Peers  peersCmd  `cmd:"" help:"Peers that the daemon knows."`
-	Topics topicsCmd `cmd:"" help:"Topics, and what is known under each."`
-	Share  shareCmd  `cmd:"" help:"What leaves the organisation."`
+	Peers   peersCmd   `cmd:"" help:"Peers that the daemon knows."`
+	Topics  topicsCmd  `cmd:"" help:"Topics, and what is known under each."`
+	Share   shareCmd   `cmd:"" help:"What leaves the organisation."`
+	Audit   auditCmd   `cmd:"" help:"What has left, when, and to whom first."`
+	Records recordsCmd `cmd:"" help:"Records of the commons, own and received."`
 
 	Bench benchCmd `cmd:"" help:"Measure Karasu on run tables."`
 
 	Catalog    catalogCmd    `cmd:"" help:"Machine types, their prices and power. Needs no daemon."`
+	Backup     backupCmd     `cmd:"" help:"Copy the home to a file while its daemon runs."`
+	Restore    restoreCmd    `cmd:"" help:"Make a home of a backup. The daemon must not run."`
 	Fsck       fsckCmd       `cmd:"" help:"Check the databases of a home. The daemon must not run."`
 	Version    versionCmd    `cmd:"" help:"The version of this program."`
 	Completion completionCmd `cmd:"" help:"Write a shell's completion script."`

@@ -100,23 +100,27 @@ func printRecord(w *bytes.Buffer, p *karasuv1.PreviewedRecord) {
 	if p.GetShared() {
 		state = "shared"
 	}
-	fmt.Fprintf(w, "%s  %s\n", strings.ToLower(strings.TrimPrefix(r.GetKind().String(), "RECORD_KIND_")), clean(r.GetTopic()))
+	fmt.Fprintf(w, "%s  %s\n", kindText(r.GetKind()), clean(r.GetTopic()))
 	fmt.Fprintf(w, "  key %s, revision %d, version %d.%d, organisation %s, until %s, %s, %s\n",
 		clean(r.GetKey()), r.GetRevision(), r.GetMajor(), r.GetMinor(), dash(clean(r.GetOrganisation())),
 		day(r.GetNotAfter()), size(float64(p.GetBytes())), state)
+	printBody(w, p.GetSummary(), p.GetModel(), p.GetRuntime(), p.GetRuntimeExtent())
+	fmt.Fprintln(w)
+}
+
+// printBody prints every field of a record's body; one of the first three is set.
+func printBody(w *bytes.Buffer, s *karasuv1.RunSummary, m *karasuv1.SupportModel, r *karasuv1.RuntimeModel, e *karasuv1.RuntimeExtent) {
 	switch {
-	case p.GetSummary() != nil:
-		printSummary(w, p.GetSummary())
-	case p.GetModel() != nil:
-		m := p.GetModel()
+	case s != nil:
+		printSummary(w, s)
+	case m != nil:
 		fmt.Fprintf(w, "  workload %s, input %s, %s with %d points of %d features\n", clean(m.GetWorkload()), inputSize(m.GetInputSizeLog2(), m.InputBytes),
 			clean(m.GetFamily()), len(m.GetTargets()), m.GetDimensions())
 		fmt.Fprintf(w, "  length scales %.3g, signal %.3g, noise %.3g\n  inputs %.4g\n  targets %.4g\n",
 			m.GetLengthScales(), m.GetSignalSd(), m.GetNoiseSd(), m.GetInputs(), m.GetTargets())
-	case p.GetRuntime() != nil:
-		printRuntime(w, p.GetRuntime(), p.GetRuntimeExtent())
+	case r != nil:
+		printRuntime(w, r, e)
 	}
-	fmt.Fprintln(w)
 }
 
 func printSummary(w *bytes.Buffer, s *karasuv1.RunSummary) {
