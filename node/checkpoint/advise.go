@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/stage"
 	optimizer "github.com/karasu-project/karasu/optimizer/checkpoint"
@@ -126,7 +128,11 @@ func (a *Advisor) predict(ctx context.Context, ix *index, g *goal, e *entry, x *
 	case dataSize > 0:
 		job.DataSize = dataSize
 	}
-	f, basis, err := a.forecast(ctx, ix, e, job, before, nil)
+	p, err := a.predictorFor(ctx, ix, e, before)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, basis, err := p.predict(job, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -217,41 +223,20 @@ func notes(g *goal, job *jobGraph, s *solution, w *karasuv1.CheckpointWorth) []s
 	case len(s.cuts) == 0 && budget == 0:
 		out = append(out, "with a budget of 0 only cuts that nothing is read across are allowed, and none is worth it")
 	case len(s.cuts) == 0:
-		out = append(out, fmt.Sprintf("no cut is worth it within %s to write", bytesText(budget)))
+		out = append(out, fmt.Sprintf("no cut is worth it within %s to write", humanize.Bytes(uint64(min(budget, model.MaxInputBytes)))))
 	}
 	if g.message.GetObjective() == Storage || len(s.cuts) == 0 {
 		return out
 	}
-	saved := (w.GetLostWithoutSeconds() - w.GetLostSeconds()) * w.GetFailureProbability()
+	gain := w.GetLostWithoutSeconds() - w.GetLostSeconds()
+	saved := gain * w.GetFailureProbability()
 	if saved < w.GetWriteSeconds() && g.message.GetObjective() == Restart {
-		out = append(out, fmt.Sprintf("at this rate of failures the writes take more time than they save on average: %.3g s a run against %.3g s; it pays above %.2g failures an hour",
-			w.GetWriteSeconds(), saved, breakEven(g, job.graph.Seconds(), w)))
+		text := fmt.Sprintf("at this rate of failures the writes take more time than they save on average: %.3g s a run against %.3g s",
+			w.GetWriteSeconds(), saved)
+		if needed := w.GetWriteSeconds() / gain; needed < 1 { // as a probability of failing
+			text += fmt.Sprintf("; that turns at about %.2g failures an hour", -math.Log1p(-needed)/job.graph.Seconds()*3600)
+		}
+		out = append(out, text)
 	}
 	return out
-}
-
-// breakEven is the rate of failures an hour from which on the writes save as much as they
-// take, if what a failure costs stays as it is.
-func breakEven(g *goal, length float64, w *karasuv1.CheckpointWorth) float64 {
-	gain := w.GetLostWithoutSeconds() - w.GetLostSeconds()
-	if gain <= 0 || length <= 0 {
-		return maxRate
-	}
-	p := w.GetWriteSeconds() / gain
-	if p >= 1 {
-		return maxRate
-	}
-	return min(maxRate, -math.Log1p(-p)/length*3600)
-}
-
-func bytesText(b float64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
-		if b >= u.size {
-			return fmt.Sprintf("%.3g %s", b/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%.0f bytes", b)
 }

@@ -49,13 +49,16 @@ type Options struct {
 	Executions Executions
 	// Predictors may be nil: then peers share none.
 	Predictors Predictors
+	// JobOf names the job of an execution that still runs, by the rules; empty where none
+	// does. nil names none.
+	JobOf func(e model.Execution) string
 }
 
 // Advisor is safe for concurrent use.
 type Advisor struct {
 	Options
 	index       indexCache
-	general     generalCache
+	fitted      predictorCache
 	unsubscribe func()
 }
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/stage"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
@@ -32,127 +32,154 @@ const (
 // always is after everything that is stored.
 func always() time.Time { return time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// forecast predicts a job, of which only the plan is known but for finished stages, from
-// what had ended before a time: by the earlier runs of the same job, and where there are
-// none by a general predictor. One earlier run is enough: scaled by data and hosts, it is
-// about four times closer than a general predictor on public histories. The
-// error wraps [ErrNoPredictor].
-func (a *Advisor) forecast(ctx context.Context, ix *index, e *entry, job stage.Job, before time.Time, finished func(int) bool) (*stage.Forecast, *karasuv1.CheckpointBasis, error) {
-	runs, err := a.past(ctx, ix, before, maxRuns, func(o *entry) bool { return o.sameJob(e) })
+// predictor predicts runs of one job from what had ended before a time. It is safe for
+// concurrent use.
+type predictor struct {
+	// recurring is nil where the job has no earlier run; runs counts them.
+	recurring *stage.Recurring
+	runs      int
+	// slots are those of earlier runs, where a record does not tell them.
+	slots   int
+	general func() (*general, error)
+}
+
+// general are the predictors of jobs that never ran.
+type general struct {
+	// own is nil where nothing is stored to train on; jobs counts what it was trained on.
+	own    *stage.General
+	jobs   int
+	shared []Shared
+}
+
+// predictorFor learns from what had ended before a time: from the earlier runs of the same
+// job, and, where it is needed, from all executions of the framework.
+func (a *Advisor) predictorFor(ctx context.Context, ix *index, e *entry, before time.Time) (*predictor, error) {
+	return a.fitted.get(ix, predictorKey{e.framework, e.job, e.series, before}, func() (*predictor, error) {
+		runs, err := a.past(ctx, ix, before, maxRuns, func(o *entry) bool { return o.sameJob(e) })
+		if err != nil {
+			return nil, err
+		}
+		p := &predictor{runs: len(runs), slots: stage.EstimateSlots(runs)}
+		background := context.WithoutCancel(ctx) // what is kept must not end with who asked first
+		p.general = sync.OnceValues(func() (*general, error) { return a.generalFor(background, ix, e.framework, before) })
+		if len(runs) > 0 {
+			if p.recurring, err = stage.FitRecurring(ctx, runs); err != nil {
+				return nil, err
+			}
+		}
+		return p, nil
+	})
+}
+
+// generalFor trains on the executions of a framework, and asks what peers share where
+// these are few.
+func (a *Advisor) generalFor(ctx context.Context, ix *index, framework string, before time.Time) (*general, error) {
+	jobs, err := a.past(ctx, ix, before, maxJobs, func(o *entry) bool { return o.framework == framework })
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	out := &general{jobs: len(jobs)}
+	if out.own, err = stage.Fit(ctx, jobs, stage.Options{}); err != nil {
+		if !errors.Is(err, stage.ErrNoHistory) {
+			return nil, fmt.Errorf("train a predictor of stages: %w", err)
+		}
+		out.own, out.jobs = nil, 0
+	}
+	if out.jobs < enoughJobs && a.Predictors != nil {
+		if out.shared, err = a.Predictors.StagePredictors(ctx, framework); err != nil {
+			return nil, err
+		}
+		out.shared = out.shared[:min(len(out.shared), maxShared)]
+	}
+	return out, nil
+}
+
+// predict forecasts a job, of which only the plan is known but for finished stages: by the
+// earlier runs of the job, and where there are none by a general predictor. One earlier
+// run is enough: scaled by data and hosts, it is about four times closer than a general
+// predictor on public histories. The error wraps [ErrNoPredictor].
+func (p *predictor) predict(job stage.Job, finished func(int) bool) (*stage.Forecast, *karasuv1.CheckpointBasis, error) {
 	if job.Slots == 0 {
-		job.Slots = stage.EstimateSlots(runs)
+		job.Slots = p.slots
 	}
-	if len(runs) == 0 {
-		return a.byGeneral(ctx, ix, e.framework, job, before, finished)
+	if p.recurring == nil {
+		return p.byGeneral(job, finished)
 	}
-	r, err := stage.FitRecurring(ctx, runs)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := r.Predict(job, finished)
+	f, err := p.recurring.Predict(job, finished)
 	if errors.Is(err, stage.ErrNoHistory) {
-		return a.byGeneral(ctx, ix, e.framework, job, before, finished)
+		return p.byGeneral(job, finished)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	basis := &karasuv1.CheckpointBasis{Source: fromRuns, Runs: uint32(len(runs)), Summary: fmt.Sprintf("%s of the job", counted(len(runs), "earlier run"))}
-	a.complete(ctx, ix, e.framework, job, before, f, basis)
-	return f, basis, nil
+	basis := &karasuv1.CheckpointBasis{Source: fromRuns, Runs: uint32(p.runs), Summary: fmt.Sprintf("%s of the job", counted(p.runs, "earlier run"))}
+	return f, basis, p.complete(job, f, basis)
 }
 
 // complete fills in the sizes of stages that no earlier run had, from a general predictor.
-func (a *Advisor) complete(ctx context.Context, ix *index, framework string, job stage.Job, before time.Time, f *stage.Forecast, basis *karasuv1.CheckpointBasis) {
+func (p *predictor) complete(job stage.Job, f *stage.Forecast, basis *karasuv1.CheckpointBasis) error {
 	read := make(map[int]bool)
 	for _, s := range job.Graph.Stages {
-		for _, p := range s.Parents {
-			read[p] = true
+		for _, parent := range s.Parents {
+			read[parent] = true
 		}
 	}
 	var unseen []int
-	for i, p := range f.Stages {
-		if !p.Finished && !p.Duration.Positive && !p.OutputBytes.Positive && read[p.ID] {
+	for i, s := range f.Stages {
+		if !s.Finished && !s.Duration.Positive && !s.OutputBytes.Positive && read[s.ID] {
 			unseen = append(unseen, i)
 		}
 	}
 	if len(unseen) == 0 {
-		return
+		return nil
 	}
-	g, _, err := a.byGeneral(ctx, ix, framework, job, before, func(id int) bool { return finishedIn(f, id) })
-	if err != nil { // then nothing is known of them
-		basis.Assumptions = append(basis.Assumptions, counted(len(unseen), "stage")+" that no earlier run had: taken as empty and instantaneous")
-		return
+	// Recurring and general forecasts have the same stages in the same order.
+	g, _, err := p.byGeneral(job, func(id int) bool {
+		i, ok := slices.BinarySearchFunc(f.Stages, id, func(s stage.Prediction, id int) int { return s.ID - id })
+		return ok && f.Stages[i].Finished
+	})
+	if err != nil {
+		return err
 	}
 	for _, i := range unseen {
 		f.Stages[i].OutputBytes, f.Stages[i].Duration = g.Stages[i].OutputBytes, g.Stages[i].Duration
 	}
-	basis.Assumptions = append(basis.Assumptions, counted(len(unseen), "stage")+" that no earlier run had: sizes are those of the general predictor")
+	basis.Assumptions = append(basis.Assumptions, counted(len(unseen), "stage")+" that no earlier run had: the size is that of a general predictor")
+	return nil
 }
 
-func finishedIn(f *stage.Forecast, id int) bool {
-	i, ok := slices.BinarySearchFunc(f.Stages, id, func(p stage.Prediction, id int) int { return p.ID - id })
-	return ok && f.Stages[i].Finished
-}
-
-// byGeneral predicts by a general predictor.
-func (a *Advisor) byGeneral(ctx context.Context, ix *index, framework string, job stage.Job, before time.Time, finished func(int) bool) (*stage.Forecast, *karasuv1.CheckpointBasis, error) {
-	own, err := a.ownGeneral(ctx, ix, framework, before)
-	if err != nil && !errors.Is(err, stage.ErrNoHistory) {
-		return nil, nil, err
-	}
-	jobs := 0
-	if own != nil {
-		jobs, _ = own.Trained()
-	}
-	if jobs < enoughJobs {
-		f, n, err := a.byPeers(ctx, framework, job, finished)
-		if err != nil {
-			return nil, nil, err
-		}
-		if f != nil {
-			return f, &karasuv1.CheckpointBasis{Source: fromPeers, Runs: uint32(n),
-				Summary: fmt.Sprintf("the predictors of %s; %s of the own store is too little", counted(n, "peer"), counted(jobs, "application"))}, nil
-		}
-	}
-	if own == nil {
-		return nil, nil, fmt.Errorf("%w: no earlier run of the job is stored, no other completed %s application with stages either, and no peer shares a predictor; import finished applications first", ErrNoPredictor, model.Clip(framework))
-	}
-	f, err := own.Predict(job, finished)
+// byGeneral predicts by a general predictor: the own one, or where it is trained on little,
+// those of peers.
+func (p *predictor) byGeneral(job stage.Job, finished func(int) bool) (*stage.Forecast, *karasuv1.CheckpointBasis, error) {
+	g, err := p.general()
 	if err != nil {
 		return nil, nil, err
 	}
-	basis := &karasuv1.CheckpointBasis{Source: fromOwn, Runs: uint32(jobs), Summary: fmt.Sprintf("a general predictor of %s, as no earlier run of the job is stored", counted(jobs, "other application"))}
-	if jobs < enoughJobs {
-		basis.Assumptions = append(basis.Assumptions, fmt.Sprintf("%s: the predictor is rough below %d", counted(jobs, "application"), enoughJobs))
+	if len(g.shared) > 0 {
+		var all []*stage.Forecast
+		for _, s := range g.shared {
+			f, err := s.Model.Predict(job, finished)
+			if err != nil {
+				return nil, nil, err
+			}
+			all = append(all, f)
+		}
+		return medianForecast(all), &karasuv1.CheckpointBasis{Source: fromPeers, Runs: uint32(len(all)),
+			Summary: fmt.Sprintf("%s of peers; the own store holds %s to learn from", counted(len(all), "predictor"), counted(g.jobs, "application"))}, nil
+	}
+	if g.own == nil {
+		return nil, nil, fmt.Errorf("%w: no completed application with stages is stored, and no peer shares a predictor; import finished applications first", ErrNoPredictor)
+	}
+	f, err := g.own.Predict(job, finished)
+	if err != nil {
+		return nil, nil, err
+	}
+	basis := &karasuv1.CheckpointBasis{Source: fromOwn, Runs: uint32(g.jobs),
+		Summary: fmt.Sprintf("a general predictor that %s taught, as no earlier run of the job is stored", counted(g.jobs, "other application"))}
+	if g.jobs < enoughJobs {
+		basis.Assumptions = append(basis.Assumptions, fmt.Sprintf("a predictor of less than %d applications is rough", enoughJobs))
 	}
 	return f, basis, nil
-}
-
-// byPeers predicts by the median of what peers' predictors say of each stage, so that no
-// single one of three or more decides. It returns nil where there is none.
-func (a *Advisor) byPeers(ctx context.Context, framework string, job stage.Job, finished func(int) bool) (*stage.Forecast, int, error) {
-	if a.Predictors == nil {
-		return nil, 0, nil
-	}
-	shared, err := a.Predictors.StagePredictors(ctx, framework)
-	if err != nil {
-		return nil, 0, err
-	}
-	var all []*stage.Forecast
-	for _, s := range shared[:min(len(shared), maxShared)] {
-		f, err := s.Model.Predict(job, finished)
-		if err != nil {
-			return nil, 0, err
-		}
-		all = append(all, f)
-	}
-	if len(all) == 0 {
-		return nil, 0, nil
-	}
-	return medianForecast(all), len(all), nil
 }
 
 // medianForecast is the median of forecasts of one job, stage by stage. Ends stay in order:

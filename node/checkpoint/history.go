@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -70,41 +69,46 @@ func fillSlots(jobs []stage.Job) {
 	}
 }
 
-// generalCache keeps the general predictor of each framework that was trained last.
-type generalCache struct {
+// maxFitted bounds the predictors that are kept.
+const maxFitted = 16
+
+// predictorKey says what a predictor is for.
+type predictorKey struct {
+	framework, job, series string
+	before                 time.Time
+}
+
+// predictorCache keeps predictors until the private store changes.
+type predictorCache struct {
 	mu    sync.Mutex
-	known map[string]trained
+	from  *index
+	known map[predictorKey]*predictor
 }
 
-// trained is a general predictor and what it was trained from: the index that it was
-// made of, and the time up to which executions counted.
-type trained struct {
-	from   *index
-	before time.Time
-	model  *stage.General
-	err    error
-}
-
-// ownGeneral is a general predictor that is trained on the executions of a framework before
-// a time. The error wraps [stage.ErrNoHistory] where there are none.
-func (a *Advisor) ownGeneral(ctx context.Context, ix *index, framework string, before time.Time) (*stage.General, error) {
-	c := &a.general
+// get returns a predictor, made by fit where it is not known. It is not held meanwhile:
+// who asks for the same at the same time makes it, too.
+func (c *predictorCache) get(ix *index, key predictorKey, fit func() (*predictor, error)) (*predictor, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if k, ok := c.known[framework]; ok && k.from == ix && k.before.Equal(before) {
-		return k.model, k.err
+	if c.from != ix {
+		c.from, c.known = ix, make(map[predictorKey]*predictor)
 	}
-	jobs, err := a.past(ctx, ix, before, maxJobs, func(e *entry) bool { return e.framework == framework })
+	p, ok := c.known[key]
+	c.mu.Unlock()
+	if ok {
+		return p, nil
+	}
+	p, err := fit()
 	if err != nil {
 		return nil, err
 	}
-	g, err := stage.Fit(ctx, jobs, stage.Options{})
-	if err != nil && !errors.Is(err, stage.ErrNoHistory) {
-		return nil, fmt.Errorf("train a predictor of stages: %w", err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.from != ix {
+		return p, nil
 	}
-	if c.known == nil {
-		c.known = make(map[string]trained)
+	if len(c.known) >= maxFitted {
+		clear(c.known)
 	}
-	c.known[framework] = trained{ix, before, g, err}
-	return g, err
+	c.known[key] = p
+	return p, nil
 }

@@ -35,16 +35,18 @@ type solution struct {
 	gap *float64
 }
 
-// solve finds the cuts for a goal in one graph.
+// solve finds the cuts for a goal in one graph, and what further ones would add.
 func (g *goal) solve(graph *optimizer.Graph) (*solution, error) {
-	p := g.problem(graph)
 	k := int(g.message.GetCuts())
 	wide := k
 	if graph.Len() <= exactStages {
 		wide = min(max(k, furtherCuts), optimizer.MaxCuts)
 	}
-	var s *solution
-	var err error
+	return g.cuts(graph, g.problem(graph), k, wide)
+}
+
+// cuts finds at most k cuts, and what up to wide ones reach.
+func (g *goal) cuts(graph *optimizer.Graph, p optimizer.Problem, k, wide int) (s *solution, err error) {
 	switch g.message.GetObjective() {
 	case Restart:
 		s, err = g.solveRestart(graph, p, k, wide)

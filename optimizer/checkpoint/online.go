@@ -6,6 +6,13 @@ import (
 	"slices"
 )
 
+// SizeQuantile is of the predicted size that plans should count an output with that is still
+// to come: half a standard deviation of the logarithm above the median. What waits for
+// larger outputs frees the mean, which is above the median, and sizes that turn out too large
+// break a budget; but the mean itself is made by few. Chosen on every other public query,
+// where the median frees .08 less without a budget; the others agree.
+const SizeQuantile = .69
+
 // Planner decides while a job runs: sizes and times of finished stages are true, those
 // of the others predicted. It plans again whenever something is known, and commits to
 // a cut as soon as the best one holds only finished stages. Not safe for concurrent use.
@@ -91,7 +98,7 @@ func (p *Planner) Decide() (Decision, error) {
 	if p.committed != nil {
 		return *p.committed, nil
 	}
-	g, err := NewGraph(p.current())
+	g, err := p.Graph()
 	if err != nil {
 		return Decision{}, err
 	}
@@ -111,6 +118,10 @@ func (p *Planner) Decide() (Decision, error) {
 	}
 	return d, nil
 }
+
+// Graph is the job as the planner sees it now: what has finished frees storage, and can be
+// restarted from, from now on; the rest ends later, as predicted. Errors: those of [NewGraph].
+func (p *Planner) Graph() (*Graph, error) { return NewGraph(p.current()) }
 
 // current are the stages as seen from now: a cut of what has finished frees storage from
 // now on, whenever that ended. What has not finished ends after now, and after its
