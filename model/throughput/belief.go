@@ -14,9 +14,14 @@ const (
 )
 
 // Knee returns the i-th knee in units.
-func Knee(i int) float64 {
-	return MinKnee * math.Pow(MaxKnee/MinKnee, float64(i)/(Knees-1))
-}
+func Knee(i int) float64 { return grid[i] }
+
+var grid = func() (g [Knees]float64) {
+	for i := range g {
+		g[i] = MinKnee * math.Pow(MaxKnee/MinKnee, float64(i)/(Knees-1))
+	}
+	return g
+}()
 
 // Law is the shape of a speed-up.
 type Law int
@@ -38,20 +43,24 @@ func (l Law) logSpeed(u, knee float64) float64 {
 	if math.IsInf(u, 1) {
 		return math.Log(knee)
 	}
-	return math.Log(u) - .5*math.Log1p(math.Pow(u/knee, l.power()))
+	return math.Log(u) - .5*math.Log1p(l.bend(u/knee))
 }
 
 // elasticity is the derivative of logSpeed by ln u.
 func (l Law) elasticity(u, knee float64) float64 {
-	r := math.Pow(u/knee, l.power())
-	return (1 + (1-l.power()/2)*r) / (1 + r)
+	r := l.bend(u / knee)
+	if l == Kept {
+		return (1 - r) / (1 + r)
+	}
+	return 1 / (1 + r)
 }
 
-func (l Law) power() float64 {
+// bend is the square or the fourth power.
+func (l Law) bend(x float64) float64 {
 	if l == Kept {
-		return 4
+		return x * x * x * x
 	}
-	return 2
+	return x * x
 }
 
 // Noise of log speeds: of the law itself at each size, and of one sample of a minute.
@@ -64,9 +73,6 @@ const (
 type Point struct {
 	// Units of workers; infinite for the cap.
 	Units float64
-	// Servers is the servers' strength then, as a share of today's: knees are
-	// proportional to it. 0 is 1.
-	Servers float64
 	// LogSpeed is the logarithm of the speed, Variance its variance.
 	LogSpeed, Variance float64
 }
@@ -160,11 +166,7 @@ func Posterior(law Law, prior Weights, points []Point) Belief {
 			if law == Kept && math.IsInf(p.Units, 1) {
 				continue // no cap: speed falls beyond the knee
 			}
-			scale := p.Servers
-			if scale == 0 {
-				scale = 1
-			}
-			w, r := 1/p.Variance, p.LogSpeed-law.logSpeed(p.Units, knee*scale)
+			w, r := 1/p.Variance, p.LogSpeed-law.logSpeed(p.Units, knee)
 			sw, sy, syy = sw+w, sy+w*r, syy+w*r*r
 		}
 		if sw > 0 {

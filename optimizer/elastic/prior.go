@@ -1,0 +1,127 @@
+package elastic
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/karasu-project/karasu/model/throughput"
+)
+
+// Whose history a prior rests on.
+const (
+	fromNobody = "nobody's history"
+	fromOthers = "the history of other training models"
+	fromPeers  = "peers' history of the training model"
+	fromOwn    = "own history of the training model"
+)
+
+// Widths of the kernel around knees of similar jobs, in the logarithm, and the share that
+// stays uniform. A point estimate lost to rules without any model.
+const (
+	othersWidth, othersUniform = .7, .5
+	peersWidth, peersUniform   = .5, .25
+	ownWidth, ownUniform       = .5, .1
+	// nearness is what a step between machine types, a factor of two in cores, weighs;
+	// batchStep is the factor of batches that counts as one.
+	nearness  = 1. / 3
+	batchStep = 16
+)
+
+// prior is what is known of a job before it runs.
+type prior struct {
+	weights throughput.Weights
+	history string
+	// jobs that it rests on; the others are not like it.
+	jobs []Summary
+	// most units at the start.
+	most float64
+	cap  *KnownCap
+}
+
+// prior finds the jobs that tell most of this one: own ones of the training model,
+// then peers', then any of the same mode.
+func (c *Controller) prior(j Job, k Knowledge) prior {
+	var own, peers, others []Summary
+	for _, s := range k.Jobs {
+		switch same := s.Topic.Framework == j.Topic.Framework && s.Topic.Algorithm == j.Topic.Algorithm; {
+		case s.Mode != j.Mode || (s.GlobalBatch > 0) != (j.GlobalBatch > 0):
+		case same && s.Own:
+			own = append(own, s)
+		case same:
+			peers = append(peers, s)
+		default:
+			others = append(others, s)
+		}
+	}
+	p := prior{weights: throughput.Uniform(), history: fromNobody, most: c.policy.StartAlone, cap: knownCap(j, k)}
+	width, uniform := 0., 0.
+	switch {
+	case len(own) > 0:
+		p.jobs, p.history, p.most, width, uniform = own, fromOwn, c.policy.StartOwn, ownWidth, ownUniform
+	case len(peers) > 0:
+		p.jobs, p.history, p.most, width, uniform = peers, fromPeers, c.policy.StartPeers, peersWidth, peersUniform
+	case len(others) > 0:
+		p.jobs, p.history, p.most, width, uniform = others, fromOthers, c.policy.StartPeers, othersWidth, othersUniform
+	default:
+		return p
+	}
+	var knees, weights []float64
+	for _, s := range p.jobs {
+		knees = append(knees, s.Knee)
+		weights = append(weights, math.Pow(nearness, s.distance(j))/(1+s.KneeSD))
+	}
+	p.weights = throughput.Around(knees, weights, width, uniform)
+	if p.weights == throughput.Uniform() { // none of them knows its knee
+		p.most = c.policy.StartAlone
+	}
+	return p
+}
+
+// distance of a job's machine type and batch, in steps.
+func (s Summary) distance(j Job) float64 {
+	var d float64
+	cores := j.Current.Workers.Pod.CPU
+	switch {
+	case s.MachineType != "" && s.MachineType == j.MachineType:
+	case s.WorkerCores > 0 && cores > 0:
+		d += max(math.Abs(math.Log2(s.WorkerCores/cores)), .5)
+	default:
+		d++
+	}
+	if s.Batch > 0 && j.Batch > 0 {
+		d += math.Abs(math.Log(float64(s.Batch)/float64(j.Batch))) / math.Log(batchStep)
+	}
+	return d
+}
+
+// knownCap carries caps of jobs and factors of machine types over to one server of this
+// job.
+func knownCap(j Job, k Knowledge) *KnownCap {
+	if j.MachineType == "" || j.GlobalBatch > 0 || !j.Mode.Servers() {
+		return nil
+	}
+	row := "model/" + j.Topic.Framework + "/" + j.Topic.Algorithm
+	var caps []throughput.Cap
+	for _, s := range k.Jobs {
+		if s.Mode == j.Mode && s.Cap > 0 && s.MachineType != "" {
+			caps = append(caps, throughput.Cap{
+				Row: "model/" + s.Topic.Framework + "/" + s.Topic.Algorithm, MachineType: s.MachineType,
+				Log: math.Log(s.Cap), SD: s.CapSD,
+			})
+		}
+	}
+	for i, author := range k.Factors {
+		for _, f := range author {
+			if f.Mode == j.Mode {
+				caps = append(caps, throughput.Cap{Row: authorRow(i), MachineType: f.MachineType, Log: f.Log, SD: f.SD})
+			}
+		}
+	}
+	log, sd, ok := throughput.FitCaps(j.Mode, caps).Predict(row, j.MachineType)
+	if !ok {
+		return nil
+	}
+	return &KnownCap{Log: log, SD: sd}
+}
+
+func authorRow(i int) string { return "author/" + strconv.Itoa(i) }

@@ -1,0 +1,99 @@
+package elastic
+
+import (
+	"math"
+	"time"
+
+	"github.com/karasu-project/karasu/model/throughput"
+)
+
+// unknownLeft is the least work that a job of unknown length is taken to have left;
+// otherwise as much as it has run: what lasted long tends to last long.
+const unknownLeft = time.Hour
+
+// posterior is the belief of the job's knee from its reports.
+func (s *running) posterior() *throughput.Belief {
+	if s.believed == s.Reports+1 {
+		return &s.belief
+	}
+	points := make([]throughput.Point, 0, len(s.Speeds)+1)
+	for _, v := range s.Speeds {
+		points = append(points, throughput.Measured(s.Job.units(v.Workers), v.Log, v.Minutes))
+	}
+	if s.Cap != nil && len(points) > 0 {
+		points = append(points, throughput.CapPoint(s.Cap.Log+math.Log(float64(max(s.Plan.Servers.Replicas, 1))), s.Cap.SD))
+	}
+	s.belief, s.believed = throughput.Posterior(s.Job.law(), s.Prior, points), s.Reports+1
+	return &s.belief
+}
+
+// largest is the most units that were measured.
+func (s *running) largest() float64 {
+	var most int
+	for _, v := range s.Speeds {
+		most = max(most, v.Workers)
+	}
+	return s.Job.units(most)
+}
+
+// pushesLeft is the work left; false where it is not known.
+func (s *running) pushesLeft() (float64, bool) {
+	j, r := s.Job, s.Last
+	if r == nil {
+		return 0, false
+	}
+	batch := float64(j.Batch)
+	if j.GlobalBatch > 0 {
+		batch = float64(j.GlobalBatch)
+	}
+	progress, known := s.progress(*r)
+	switch done := progress - s.FirstProgress; {
+	case !known:
+		return 0, false
+	case j.TotalSamples > 0 && r.Samples > 0 && batch > 0:
+		return max(j.TotalSamples-r.Samples, 0) / batch, true
+	case j.TotalSteps > 0 && (j.Mode == Async || j.GlobalBatch > 0):
+		return float64(max(j.TotalSteps-r.Step, 0)), true
+	case s.Pushes > 0 && done > minDone:
+		return (1 - progress) * s.Pushes / done, true
+	case j.TotalSteps > 0:
+		return float64(max(j.TotalSteps-r.Step, 0)) * float64(max(r.Workers, 1)), true
+	}
+	return 0, false
+}
+
+// minDone of a job before its pace is known.
+const minDone = .005
+
+// secondsLeft at the i-th size of the ladder, and whether the job's length is known.
+func (s *running) secondsLeft(now time.Time, i int) (seconds float64, known bool) {
+	b, ladder := s.posterior(), s.rungs()
+	if left, ok := s.pushesLeft(); ok {
+		if log, _, ok := b.LogSpeed(ladder.Units[i]); ok {
+			return min(left/math.Exp(log), maxSeconds), true
+		}
+	}
+	ran := max(now.Sub(s.Started), unknownLeft).Seconds()
+	return ran * math.Exp(ladder.LogSpeed(b, s.rung())-ladder.LogSpeed(b, i)), false
+}
+
+// rung is where the plan is on the ladder: the largest size that is not above it.
+func (s *running) rung() int {
+	at := 0
+	for i, n := range s.sizes {
+		if n <= s.Plan.Workers.Replicas {
+			at = i
+		}
+	}
+	return at
+}
+
+// cores of so many workers.
+func (s *running) cores(workers int) float64 { return s.Job.units(workers) * UnitCores }
+
+// serverCores of the plan, as far as known.
+func (s *running) serverCores() float64 {
+	p := s.Plan
+	p.Workers = Group{}
+	return p.Cores()
+}
