@@ -10,13 +10,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/node/advisor"
 	"github.com/karasu-project/karasu/node/api"
+	"github.com/karasu-project/karasu/node/checkpoint"
 	"github.com/karasu-project/karasu/node/exchange"
+	"github.com/karasu-project/karasu/node/membership"
 	"github.com/karasu-project/karasu/node/p2p"
 	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
@@ -64,13 +65,18 @@ type App struct {
 
 	private   *private.DB
 	commons   *commons.DB
+	signer    *commons.Signer
+	grant     *membership.Grant
+	circle    *membership.Circle
 	network   *p2p.Network
 	exchange  *exchange.Exchange
 	publisher *share.Publisher
 	audit     *share.AuditLog
 	advisor   *advisor.Advisor
-	stages    stagePredictors
-	server    *api.Server
+	// checkpoints reads the private store and what peers predict.
+	checkpoints *checkpoint.Advisor
+	stages      stagePredictors
+	server      *api.Server
 
 	rules   atomic.Pointer[naming.Rules]
 	watched []*watched
@@ -105,9 +111,15 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if err != nil {
 		return nil, err
 	}
-	signer, err := home.Signer()
-	if err != nil {
+	if a.signer, err = home.Signer(); err != nil {
 		return nil, err
+	}
+	if a.grant, err = home.Grant(); err != nil {
+		return nil, err
+	}
+	psk, err := home.psk(config.Circle.PSKFile)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	if a.catalog, err = loadCatalog(home, config.Catalog.File); err != nil {
 		return nil, err
@@ -125,45 +137,63 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if err != nil {
 		return nil, err
 	}
-	if a.network, err = p2p.New(ctx, key, a.networkConfig(), a.logger); err != nil {
+	networking := a.networkConfig()
+	networking.PSK = psk
+	if a.network, err = p2p.New(ctx, key, networking, a.logger); err != nil {
 		return nil, err
 	}
-	a.exchange, err = exchange.New(exchange.Options{
-		Host: a.network.Host(), PubSub: a.network.PubSub(), Store: a.commons, Patterns: config.Network.Subscribe,
+	if a.circle, err = a.newCircle(); err != nil {
+		return nil, err
+	}
+	if err = a.network.Restrict(a.circle.Permit, a.circle.Hubs()); err != nil {
+		return nil, err
+	}
+	exchanging := exchange.Options{
+		Host: a.network.Host(), PubSub: a.network.PubSub(), Store: a.commons, Self: a.signer.Writer(), Admit: a.circle.Admit, Patterns: config.Network.Subscribe,
 		SyncInterval: time.Duration(config.Network.SyncInterval), Logger: a.logger, Tap: o.Tap, Leaving: a.audit.Leaving,
-	})
-	if err != nil {
+		TopicScore: p2p.TopicScore(),
+	}
+	if config.Network.AnnounceTopics {
+		exchanging.Seal = a.seal
+	}
+	if a.exchange, err = exchange.New(exchanging); err != nil {
 		return nil, err
 	}
+	a.network.ScoreBy(func(id peer.ID) float64 {
+		if a.exchange.Greylisted(id) {
+			return p2p.Excluded
+		}
+		return 0
+	})
 	policy, err := config.policy()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	lookup := machineLookup(a.catalog)
 	a.publisher = &share.Publisher{
-		Signer: signer, Organisation: config.Organisation, Policy: policy,
+		Signer: a.signer, Organisation: config.Organisation, Policy: policy,
 		Pseudonyms: share.NewPseudonymizer(secret), Lookup: lookup, Stages: stageSource{a.private},
 		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now, Logger: a.logger,
 	}
-	near := func(id peer.ID) bool { return a.network.Host().Network().Connectedness(id) == network.Connected }
 	models := commons.NewRuntimeModels(a.commons)
-	models.Near = near
-	a.stages = stagePredictors{models: commons.NewStageModels(a.commons), runs: a.private, self: signer.Writer()}
-	a.stages.models.Near = near
+	models.Near = a.near
+	a.stages = stagePredictors{models: commons.NewStageModels(a.commons), runs: a.private, self: a.signer.Writer()}
+	a.stages.models.Near = a.near
 	a.advisor, err = advisor.New(advisor.Options{
-		Organisation: config.Organisation, Self: signer.Writer(), Runs: a.private, Commons: a.commons, RuntimeModels: models,
+		Organisation: config.Organisation, Self: a.signer.Writer(), Runs: a.private, Commons: a.commons, RuntimeModels: models,
 		Catalog: a.catalog, Lookup: lookup, Pseudonyms: a.publisher.Pseudonyms, Join: a.join, Now: time.Now,
 	})
 	if err != nil || o.NoAPI {
 		return a, err
 	}
+	a.checkpoints = a.newCheckpoints()
 	token := ""
 	if config.API.TCP != "" {
 		if token, err = home.Token(); err != nil {
 			return nil, err
 		}
 	}
-	a.server = api.NewServer(&api.Service{Node: a, Advisor: a.advisor}, api.Options{
+	a.server = api.NewServer(&api.Service{Node: a, Advisor: a.advisor, Checkpoints: a.checkpoints}, api.Options{
 		Socket: home.Socket(), TCP: config.API.TCP, Token: token, Logger: a.logger,
 	})
 	return a, nil
@@ -190,6 +220,8 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.cancel = cancel
+	a.introduceSelf(background)
+	a.run(background, a.circle.Run)
 	a.run(background, a.shareLoop)
 	a.run(background, a.sweepLoop)
 	a.run(background, a.ingestLoop)
@@ -220,6 +252,9 @@ func (a *App) close() error {
 	var errs []error
 	if a.advisor != nil {
 		a.advisor.Close()
+	}
+	if a.checkpoints != nil {
+		a.checkpoints.Close()
 	}
 	if a.exchange != nil {
 		errs = append(errs, a.exchange.Close())

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type Config struct {
 	// Organisation is the display name that peers see.
 	Organisation string        `toml:"organisation"`
 	Network      NetworkConfig `toml:"network"`
+	Circle       CircleConfig  `toml:"circle"`
 	Share        ShareConfig   `toml:"share"`
 	Catalog      CatalogConfig `toml:"catalog"`
 	API          APIConfig     `toml:"api"`
@@ -39,16 +41,25 @@ type Config struct {
 
 // NetworkConfig says how to reach other organisations.
 type NetworkConfig struct {
-	// Listen has multiaddrs; every one has to work.
+	// Role is what the node does for others.
+	Role p2p.Role `toml:"role"`
+	// Listen has multiaddrs; every one has to work. Empty only with relays.
 	Listen []string `toml:"listen"`
 	// Announce has the multiaddrs that others should dial instead of those listened on.
 	Announce []string `toml:"announce"`
 	// Bootstrap has multiaddrs with a peer id, such as /dns4/karasu.example.org/tcp/4747/p2p/12D3...
 	Bootstrap []string `toml:"bootstrap"`
-	MDNS      bool     `toml:"mdns"`
-	DHT       bool     `toml:"dht"`
+	// Relays are hubs, as in Bootstrap, through which others reach this node.
+	Relays []string `toml:"relays"`
+	MDNS   bool     `toml:"mdns"`
+	DHT    bool     `toml:"dht"`
 	// Allow has peer ids; if it is not empty, nobody else may connect.
 	Allow []string `toml:"allow"`
+	// ExemptPrefixes are networks, such as "10.1.0.0/16", from which any number of
+	// connections may come.
+	ExemptPrefixes []string `toml:"exempt_prefixes"`
+	// AnnounceTopics tells others of which topics records are held here.
+	AnnounceTopics bool `toml:"announce_topics"`
 	// Subscribe has topic patterns such as "aws-ec2/spark/*".
 	Subscribe []string `toml:"subscribe"`
 	// SyncInterval is the mean time between two reconciliations.
@@ -62,9 +73,11 @@ type ShareConfig struct {
 	Absolute    bool       `toml:"absolute_runtimes"`
 	ExactSizes  bool       `toml:"exact_sizes"`
 	// RuntimeModels shares general models, which tell runtimes in seconds.
-	RuntimeModels bool     `toml:"runtime_models"`
-	Epsilon       float64  `toml:"epsilon"`
-	ValidFor      Duration `toml:"valid_for"`
+	RuntimeModels bool `toml:"runtime_models"`
+	// StageModels shares general predictors of stages, which tell seconds and bytes.
+	StageModels bool     `toml:"stage_models"`
+	Epsilon     float64  `toml:"epsilon"`
+	ValidFor    Duration `toml:"valid_for"`
 	// Topics override the policy by topic pattern; the first that matches counts.
 	Topics []TopicShareConfig `toml:"topic"`
 }
@@ -135,7 +148,7 @@ func DefaultConfig(organisation string) Config {
 	return Config{
 		Organisation: organisation,
 		Network: NetworkConfig{
-			Listen: DefaultListen(), MDNS: true, DHT: true,
+			Role: p2p.Leaf, Listen: DefaultListen(), MDNS: true, DHT: true, AnnounceTopics: true,
 			Subscribe: []string{"*/*/*"}, SyncInterval: Duration(exchange.DefaultSyncInterval),
 		},
 		Share: ShareConfig{Policy: policy.Mode, MinimumRuns: policy.MinimumRuns, ValidFor: Duration(policy.ValidFor)},
@@ -175,8 +188,8 @@ func (c Config) Validate() error {
 	if err := validateOrganisation(c.Organisation); err != nil {
 		return err
 	}
-	if len(c.Network.Listen) == 0 {
-		return errors.New("network.listen is empty; leave it out for the default")
+	if len(c.Network.Listen) == 0 && len(c.Network.Relays) == 0 {
+		return errors.New("network.listen is empty; leave it out for the default, or name a hub under network.relays")
 	}
 	if err := c.network().Validate(); err != nil {
 		return err
@@ -186,6 +199,9 @@ func (c Config) Validate() error {
 	}
 	if d := time.Duration(c.Network.SyncInterval); d < time.Second || d > 24*time.Hour {
 		return fmt.Errorf("network.sync_interval is %s, must be between 1s and 24h", d)
+	}
+	if err := c.Circle.validate(); err != nil {
+		return err
 	}
 	if err := c.API.validate(); err != nil {
 		return err
@@ -218,17 +234,21 @@ func (c APIConfig) validate() error {
 
 func (c Config) network() p2p.Config {
 	n := c.Network
+	if c.Circle.PSKFile != "" && slices.Equal(n.Listen, DefaultListen()) {
+		n.Listen = n.Listen[:1] // a private network is TCP only
+	}
 	return p2p.Config{
-		Listen: n.Listen, Announce: n.Announce, Bootstrap: n.Bootstrap,
+		Role: n.Role, Listen: n.Listen, DialOnly: len(n.Listen) == 0, Announce: n.Announce, Bootstrap: n.Bootstrap, Relays: n.Relays,
 		MDNS: n.MDNS, DHT: n.DHT, Allowlist: n.Allow,
+		Limits: p2p.Limits{ExemptPrefixes: n.ExemptPrefixes},
 	}
 }
 
 func (c Config) policy() (share.Policy, error) {
 	p := share.Policy{
 		Mode: c.Share.Policy, MinimumRuns: c.Share.MinimumRuns, Absolute: c.Share.Absolute, ExactSizes: c.Share.ExactSizes,
-		Runtimes: c.Share.RuntimeModels,
-		Epsilon:  c.Share.Epsilon, ValidFor: time.Duration(c.Share.ValidFor),
+		Runtimes: c.Share.RuntimeModels, Stages: c.Share.StageModels,
+		Epsilon: c.Share.Epsilon, ValidFor: time.Duration(c.Share.ValidFor),
 	}
 	for _, t := range c.Share.Topics {
 		pattern, err := exchange.ParsePattern(t.Pattern)

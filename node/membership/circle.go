@@ -312,6 +312,8 @@ func (c *Circle) Admit(r *commons.Record) error {
 	}
 	m, ok := c.state.Load().members[r.Author]
 	switch {
+	case r.Author == c.Signer.Writer().Organisation:
+		return nil // whether others take it is up to them
 	case !ok:
 		return fmt.Errorf("%w %s: organisation %s", ErrNotMember, c.Name, r.Author)
 	case m.Removed.IsZero(), !m.Drop && r.Created.Before(m.Removed):
