@@ -8,6 +8,7 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/node/advisor"
+	"github.com/karasu-project/karasu/node/checkpoint"
 	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
@@ -85,6 +86,8 @@ func codeOf(err error) connect.Code {
 		{advisor.ErrNothingToUndo, connect.CodeFailedPrecondition},
 		{advisor.ErrMachinesGone, connect.CodeFailedPrecondition},
 		{advisor.ErrNoModel, connect.CodeFailedPrecondition},
+		{checkpoint.ErrNoStages, connect.CodeFailedPrecondition},
+		{checkpoint.ErrNoPredictor, connect.CodeFailedPrecondition},
 		{private.ErrNoRun, connect.CodeNotFound},
 		{ErrNoRecord, connect.CodeNotFound},
 		{private.ErrNoExecution, connect.CodeNotFound},
