@@ -75,7 +75,8 @@ type App struct {
 	advisor   *advisor.Advisor
 	// checkpoints reads the private store and what peers predict.
 	checkpoints *checkpoint.Advisor
-	stages      stagePredictors
+	// stageModels are those that peers share.
+	stageModels *commons.StageModels
 	server      *api.Server
 
 	rules   atomic.Pointer[naming.Rules]
@@ -177,8 +178,8 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	}
 	models := commons.NewRuntimeModels(a.commons)
 	models.Near = a.near
-	a.stages = stagePredictors{models: commons.NewStageModels(a.commons), runs: a.private, self: a.signer.Writer()}
-	a.stages.models.Near = a.near
+	a.stageModels = commons.NewStageModels(a.commons)
+	a.stageModels.Near = a.near
 	a.advisor, err = advisor.New(advisor.Options{
 		Organisation: config.Organisation, Self: a.signer.Writer(), Runs: a.private, Commons: a.commons, RuntimeModels: models,
 		Catalog: a.catalog, Lookup: lookup, Pseudonyms: a.publisher.Pseudonyms, Join: a.join, Now: time.Now,

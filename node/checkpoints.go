@@ -8,7 +8,7 @@ import (
 
 // newCheckpoints returns the advisor on stage outputs to persist.
 func (a *App) newCheckpoints() *checkpoint.Advisor {
-	return checkpoint.New(checkpoint.Options{Executions: a.private, Predictors: a.stages, JobOf: a.jobOf})
+	return checkpoint.New(checkpoint.Options{Executions: a.private, Predictors: a, JobOf: a.jobOf})
 }
 
 // jobOf names the job of an execution that runs. What makes it a run is not needed for that

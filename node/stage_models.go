@@ -40,18 +40,11 @@ func (s stageSource) StageJob(ctx context.Context, runID string) (stage.Job, err
 	return stage.FromExecution(&e.Execution)
 }
 
-// stagePredictors are the stage models that peers share. It implements
-// checkpoint.Predictors.
-type stagePredictors struct {
-	models *commons.StageModels
-	runs   *private.DB
-	self   commons.Writer
-}
-
-// StagePredictors returns those for a framework; of infrastructures that the node has runs
-// of, the most frequent first, before those of others.
-func (p stagePredictors) StagePredictors(ctx context.Context, framework string) ([]checkpoint.Shared, error) {
-	workloads, err := p.runs.Workloads(ctx)
+// StagePredictors returns the stage models that peers share for a framework; of
+// infrastructures that the node has runs of, the most frequent first, before those of
+// others. It implements checkpoint.Predictors.
+func (a *App) StagePredictors(ctx context.Context, framework string) ([]checkpoint.Shared, error) {
+	workloads, err := a.private.Workloads(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +57,7 @@ func (p stagePredictors) StagePredictors(ctx context.Context, framework string) 
 	infrastructures := slices.SortedFunc(maps.Keys(runs), func(a, b string) int {
 		return cmp.Or(cmp.Compare(runs[b], runs[a]), cmp.Compare(a, b))
 	})
-	usable, _, err := p.models.For(framework, infrastructures, p.self)
+	usable, _, err := a.stageModels.For(framework, infrastructures, a.signer.Writer())
 	if err != nil {
 		return nil, err
 	}
