@@ -51,22 +51,8 @@ func (a *Advisor) past(ctx context.Context, ix *index, before time.Time, most in
 		out = append(out, j)
 	}
 	slices.Reverse(out)
-	fillSlots(out)
+	stage.FillSlots(out)
 	return out, nil
-}
-
-// fillSlots estimates the slots of jobs whose record does not tell any.
-func fillSlots(jobs []stage.Job) {
-	estimate := -1
-	for i := range jobs {
-		if jobs[i].Slots > 0 {
-			continue
-		}
-		if estimate < 0 {
-			estimate = stage.EstimateSlots(jobs)
-		}
-		jobs[i].Slots = estimate
-	}
 }
 
 // maxFitted bounds the predictors that are kept.
