@@ -159,7 +159,7 @@ func (e *Exchange) follow() {
 			return
 		}
 		if fresh {
-			e.nudge(t)
+			e.nudge(t, 0)
 		}
 	}
 	e.mu.Lock()

@@ -16,8 +16,8 @@ import (
 	"github.com/karasu-project/karasu/store/commons"
 )
 
-// SyncProtocol is the stream protocol of the digest exchange.
-const SyncProtocol protocol.ID = "/karasu/sync/1"
+// DigestProtocol is the stream protocol of [NewDigest].
+const DigestProtocol protocol.ID = "/karasu/sync/1"
 
 // Bounds of one session of the digest exchange. What they leave out comes in the
 // next one.
@@ -29,7 +29,7 @@ const (
 	// maxSessionIDs bounds the ids that one turn lists: 4 MiB.
 	maxSessionIDs = 1 << 17
 	// maxSessionWants and maxSessionBytes bound the records that one turn carries.
-	maxSessionWants = 8192
+	maxSessionWants = 1 << 15
 	maxSessionBytes = 32 << 20
 	// admitBytes is how much is collected before it is validated and stored.
 	admitBytes = 512 << 10
@@ -47,10 +47,13 @@ type digest struct{ timeout time.Duration }
 
 var _ Reconciler = digest{}
 
-func newDigest(timeout time.Duration) digest { return digest{timeout} }
+// NewDigest returns the reconciler that is simple enough to be right: others are
+// tested and measured against it. Timeout is how long the other side may take for a
+// frame.
+func NewDigest(timeout time.Duration) Reconciler { return digest{timeout} }
 
-// Protocol returns [SyncProtocol].
-func (digest) Protocol() protocol.ID { return SyncProtocol }
+// Protocol returns [DigestProtocol].
+func (digest) Protocol() protocol.ID { return DigestProtocol }
 
 // hello is what the other side said about itself.
 type hello struct {
@@ -124,7 +127,7 @@ func readHello(f *framer) (hello, error) {
 
 // Initiate leads a session.
 func (d digest) Initiate(ctx context.Context, s Stream, r Replica) (Result, error) {
-	var res Result
+	res := Result{Full: true}
 	f := newFramer(s, d.timeout)
 	held, err := r.Snapshot()
 	if err != nil {
@@ -184,7 +187,7 @@ func (d digest) Initiate(ctx context.Context, s Stream, r Replica) (Result, erro
 
 // Respond answers a session.
 func (d digest) Respond(ctx context.Context, s Stream, r Replica) (Result, error) {
-	var res Result
+	res := Result{Full: true}
 	f := newFramer(s, d.timeout)
 	theirs, err := readHello(f)
 	if err != nil {
@@ -227,11 +230,8 @@ func (d digest) Respond(ctx context.Context, s Stream, r Replica) (Result, error
 		return res, err
 	}
 	for topic, ids := range offers {
-		for part := range slices.Chunk(ids, idsPerFrame) {
-			err := f.write(&karasuv1.SyncFrame{Frame: &karasuv1.SyncFrame_Offer{Offer: &karasuv1.SyncOffer{Topic: topic.String(), Ids: packIDs(part)}}})
-			if err != nil {
-				return res, err
-			}
+		if err := sendOffer(f, topic, ids); err != nil {
+			return res, err
 		}
 	}
 	if err := f.end(res.More); err != nil {

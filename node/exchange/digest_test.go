@@ -20,7 +20,9 @@ import (
 // memory is a replica whose records are their own ids.
 type memory struct {
 	held     map[commons.ID]model.Topic
+	index    *commons.Index
 	patterns []Pattern
+	since    commons.Day
 	name     byte
 	sent     int
 }
@@ -30,18 +32,24 @@ func newMemory(name byte, patterns ...string) *memory {
 	if err != nil {
 		panic(err)
 	}
-	return &memory{held: make(map[commons.ID]model.Topic), patterns: p, name: name}
+	return &memory{held: make(map[commons.ID]model.Topic), index: commons.NewIndex(time.Now), patterns: p, name: name}
 }
 
 func (m *memory) put(t model.Topic, ids ...commons.ID) {
 	for _, id := range ids {
 		m.held[id] = t
+		m.index.Insert(commons.Entry{ID: id, Topic: t, Created: created(id)})
 	}
 }
 
-func (m *memory) Peer() peer.ID       { return peer.ID([]byte{m.name}) }
-func (m *memory) Patterns() []Pattern { return m.patterns }
-func (m *memory) Sent(n int)          { m.sent += n }
+// created is one of three days, which follow from the id.
+func created(id commons.ID) time.Time { return time.Unix(100*86400, 0).AddDate(0, 0, int(id[31])%3) }
+
+func (m *memory) Peer() peer.ID         { return peer.ID([]byte{m.name}) }
+func (m *memory) Patterns() []Pattern   { return m.patterns }
+func (m *memory) Sent(n int)            { m.sent += n }
+func (m *memory) Since() commons.Day    { return m.since }
+func (m *memory) Index() *commons.Index { return m.index }
 
 func (m *memory) Snapshot() (*Snapshot, error) {
 	var entries []commons.Entry
@@ -78,18 +86,23 @@ func (m *memory) Admit(_ context.Context, asked map[commons.ID]model.Topic, enve
 			return stored, refused, ErrProtocol
 		}
 		delete(asked, id)
-		m.held[id] = topic
+		m.put(topic, id)
 		stored++
 	}
 	return stored, refused, nil
 }
 
-// meet runs one session and returns both results.
+// meet runs one session of the digest exchange and returns both results.
 func meet(t testing.TB, a, b *memory) (ra, rb Result) {
+	t.Helper()
+	return meetBy(t, NewDigest(10*time.Second), a, b)
+}
+
+// meetBy runs one session.
+func meetBy(t testing.TB, d Reconciler, a, b *memory) (ra, rb Result) {
 	t.Helper()
 	ca, cb := net.Pipe()
 	defer func() { _, _ = ca.Close(), cb.Close() }()
-	d := newDigest(10 * time.Second)
 	errs := make(chan error, 1)
 	go func() {
 		var err error

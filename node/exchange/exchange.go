@@ -33,9 +33,9 @@ type Exchange struct {
 	unwatch   func()
 	// received are validated records on their way from gossip to the disk.
 	received chan *commons.Record
-	// outbound holds a token for each session that this node leads, refusing for
-	// each stream that is being told no.
-	outbound, refusing chan struct{}
+	// outbound holds a token for each session that this node leads, full for each of
+	// those that are about everything, refusing for each stream that is being told no.
+	outbound, full, refusing chan struct{}
 
 	// ctx ends when the exchange closes, and work counts all goroutines.
 	ctx    context.Context
@@ -76,6 +76,7 @@ func New(opts Options) (*Exchange, error) {
 		fetches:   newFetches(),
 		received:  make(chan *commons.Record, storeBatch),
 		outbound:  make(chan struct{}, maxOutbound),
+		full:      make(chan struct{}, maxFull),
 		refusing:  make(chan struct{}, maxRefusing),
 		topics:    make(map[model.Topic]*joined),
 		peers:     make(map[peer.ID]*peerState),
@@ -92,13 +93,10 @@ func (e *Exchange) Start(ctx context.Context) error {
 	if err := e.start(); err != nil {
 		return err
 	}
-	held, err := e.snapshots.get(e.opts.Now())
-	if err != nil {
-		return errors.Join(err, e.Close())
-	}
-	topics := make([]model.Topic, 0, len(held.topics))
-	for t := range held.topics {
-		topics = append(topics, t)
+	held := e.opts.Store.Index().Topics(0)
+	topics := make([]model.Topic, 0, len(held))
+	for _, p := range held {
+		topics = append(topics, p.Range.Topic)
 	}
 	if _, err := e.join(commons.ControlTopic(), published); err != nil {
 		return errors.Join(err, e.Close())
@@ -217,7 +215,7 @@ func (e *Exchange) PublishAll(ctx context.Context, records []*commons.Record) er
 		}
 	}
 	for t := range fresh {
-		e.nudge(t)
+		e.nudge(t, e.recent())
 	}
 	return errors.Join(errs...)
 }

@@ -225,12 +225,12 @@ func TestTapSeesAllThatIsSent(t *testing.T) {
 	eventually(t, "record at B", func() bool { return b.holds(r) })
 	mu.Lock()
 	defer mu.Unlock()
-	for _, channel := range []string{pagerank.String(), string(SyncProtocol)} {
+	for _, channel := range []string{pagerank.String(), string(RangeProtocol)} {
 		if sent[channel] == nil || !strings.Contains(sent[channel].String(), string(r.Envelope)) {
 			t.Errorf("the tap did not see the record on %s", channel)
 		}
 	}
-	if got := uint64(sent[string(SyncProtocol)].Len()); got != a.ex.Stats().SyncBytesOut {
+	if got := uint64(sent[string(RangeProtocol)].Len()); got != a.ex.Stats().SyncBytesOut {
 		t.Errorf("tap saw %d sync bytes, counted %d", got, a.ex.Stats().SyncBytesOut)
 	}
 }

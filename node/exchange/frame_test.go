@@ -80,7 +80,7 @@ func FuzzTurns(f *testing.F) {
 		r := newMemory(1)
 		r.put(pagerank, commons.ID{1})
 		s := &scripted{Reader: bytes.NewReader(b)}
-		d := newDigest(time.Second)
+		d := NewDigest(time.Second)
 		role := d.Respond
 		if initiate {
 			role = d.Initiate
@@ -143,4 +143,48 @@ func TestSlowPeerIsCut(t *testing.T) {
 	if !errors.Is(err, ErrTooSlow) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// FuzzRangeTurns feeds a stream of bytes to either role of the range exchange.
+func FuzzRangeTurns(f *testing.F) {
+	add := func(initiate bool, frames ...*karasuv1.SyncFrame) {
+		var b bytes.Buffer
+		for _, m := range frames {
+			if _, err := protodelim.MarshalTo(&b, m); err != nil {
+				f.Fatal(err)
+			}
+		}
+		f.Add(initiate, b.Bytes())
+	}
+	parts := &karasuv1.SyncRange{Kind: karasuv1.SyncRange_KIND_PARTS, Depth: 1, Day: 101, Mask: 3, Tags: []uint64{1, 2}}
+	days := &karasuv1.SyncRange{Kind: karasuv1.SyncRange_KIND_PARTS, Days: []uint32{100, 101}, Tags: []uint64{1, 2}}
+	list := &karasuv1.SyncRange{Kind: karasuv1.SyncRange_KIND_LIST, Depth: 2, Day: 101, Prefix: 7 << 60, Tags: []uint64{3}}
+	lack := &karasuv1.SyncRange{Kind: karasuv1.SyncRange_KIND_LACK, Depth: 1, Day: 101, Tags: []uint64{3}}
+	want := &karasuv1.SyncFrame{Frame: &karasuv1.SyncFrame_Want{Want: &karasuv1.SyncWant{Ids: bytes.Repeat([]byte{1}, 32)}}}
+	offer := offerFrame(pagerank, commons.ID{9})
+	for _, initiate := range []bool{true, false} {
+		add(initiate, openFrame(), endFrame())
+		add(initiate, openFrame(), topicsFrame(pagerank.String()), endFrame(), rangesFrame(days, parts, list, lack), offer, endFrame(), endFrame(), want, endFrame())
+		add(initiate, openFrame(), endFrame(), topicsFrame(pagerank.String()), rangesFrame(parts), endFrame(), offer, endFrame(), endFrame(), want, recordsFrame(bytes.Repeat([]byte{9}, 32)), endFrame())
+	}
+	f.Fuzz(func(t *testing.T, initiate bool, b []byte) {
+		r := newMemory(1)
+		for n := range 3 * commons.Leaf {
+			r.put(pagerank, id(n))
+		}
+		s := &scripted{Reader: bytes.NewReader(b)}
+		g := NewRanges(time.Second)
+		role := g.Respond
+		if initiate {
+			role = g.Initiate
+		}
+		before := len(r.held)
+		res, err := role(t.Context(), s, r)
+		if len(r.held) != before+res.Stored {
+			t.Fatalf("held %d, stored %d, now %d", before, res.Stored, len(r.held))
+		}
+		if err == nil && res.Sent > maxSessionWants {
+			t.Fatalf("sent %d records", res.Sent)
+		}
+	})
 }

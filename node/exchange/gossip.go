@@ -79,7 +79,7 @@ func (e *Exchange) Join(topic model.Topic) error {
 	}
 	fresh, err := e.join(topic, byName)
 	if err == nil && fresh {
-		e.nudge(topic)
+		e.nudge(topic, 0)
 	}
 	return err
 }
@@ -160,7 +160,7 @@ func (e *Exchange) welcome(events *pubsub.TopicEventHandler) {
 			return
 		}
 		if ev.Type == pubsub.PeerJoin {
-			e.scheduleSoon(ev.Peer)
+			e.scheduleSoon(ev.Peer, e.recent())
 		}
 	}
 }
@@ -250,7 +250,7 @@ func (e *Exchange) joinLearned(topics []model.Topic) {
 		case err != nil:
 			e.opts.Logger.Error("topic is not joined", "topic", t.String(), "error", err)
 		case fresh:
-			e.nudge(t)
+			e.nudge(t, e.recent())
 		}
 	}
 }

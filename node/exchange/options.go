@@ -71,6 +71,8 @@ type Store interface {
 	Ended(r *commons.Record) bool
 	// Served counts what is held by topic.
 	Served() []commons.Served
+	// Index arranges the same.
+	Index() *commons.Index
 	// Authors says how much is held of each author.
 	Authors() map[peer.ID]commons.AuthorInfo
 	// AuthorTopics lists the topics of each author.
@@ -108,7 +110,7 @@ type Options struct {
 	AnnounceInterval time.Duration
 	// TopicScore, if set, is how the gossip layer scores peers in each topic.
 	TopicScore *pubsub.TopicScoreParams
-	// Reconciler overrides the digest exchange.
+	// Reconciler overrides [NewRanges].
 	Reconciler Reconciler
 	// Tap, if set, sees all that the exchange sends: the topic and the envelope of
 	// a published record, the protocol and the bytes of a sync frame. It must be
@@ -167,7 +169,7 @@ func (o Options) withDefaults() (Options, []Pattern, error) {
 	}
 	o.Logger = o.Logger.With("component", "exchange")
 	if o.Reconciler == nil {
-		o.Reconciler = newDigest(o.FrameTimeout)
+		o.Reconciler = NewRanges(o.FrameTimeout)
 	}
 	return o, patterns, nil
 }

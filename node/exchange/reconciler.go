@@ -57,6 +57,9 @@ type Result struct {
 	Busy int
 	// More is set if the session's limits left something out.
 	More bool
+	// Full is set if the session was about all that either side wants, and not only
+	// about what is recent.
+	Full bool
 }
 
 // Replica is what a session sees of the node. A replica serves one session; the
@@ -66,6 +69,11 @@ type Replica interface {
 	Peer() peer.ID
 	// Snapshot returns what is held now. It is shared and must not be changed.
 	Snapshot() (*Snapshot, error)
+	// Index arranges what is held now, and is read while it changes.
+	Index() *commons.Index
+	// Since is the day from which on a session that is led here is about what was
+	// created; 0 is all.
+	Since() commons.Day
 	// Patterns select what is wanted.
 	Patterns() []Pattern
 	// Claim reserves records that are to be fetched. Of the ids it returns those

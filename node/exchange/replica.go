@@ -34,6 +34,9 @@ type replica struct {
 	fetcher  fetcher
 	offences int
 	learned  map[model.Topic]struct{}
+	// since is the scope of a session that this node leads, and oldest the first day of
+	// what the session brought.
+	since, oldest commons.Day
 }
 
 var _ Replica = (*replica)(nil)
@@ -41,6 +44,10 @@ var _ Replica = (*replica)(nil)
 func (r *replica) Peer() peer.ID { return r.peer }
 
 func (r *replica) Snapshot() (*Snapshot, error) { return r.e.snapshots.get(r.e.opts.Now()) }
+
+func (r *replica) Index() *commons.Index { return r.e.opts.Store.Index() }
+
+func (r *replica) Since() commons.Day { return r.since }
 
 func (r *replica) Patterns() []Pattern { return r.e.interests() }
 
@@ -100,6 +107,7 @@ func (r *replica) Admit(ctx context.Context, asked map[commons.ID]model.Topic, e
 	stored, err = r.e.store(ctx, batch)
 	for _, rec := range batch {
 		r.learned[rec.Topic] = struct{}{}
+		r.oldest = min(r.oldest, commons.DayOf(rec.Created))
 	}
 	return stored, refused, err
 }
@@ -148,6 +156,7 @@ func (e *Exchange) store(ctx context.Context, records []*commons.Record) (stored
 				e.counters.refused(Duplicate)
 			case commons.Stale:
 				e.counters.refused(Stale)
+				e.fetches.refuse(part.records[i].ID, time.Now().Add(refusedLong), time.Now())
 			}
 		}
 		if err != nil {

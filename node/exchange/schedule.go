@@ -15,6 +15,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/karasu-project/karasu/model"
+	"github.com/karasu-project/karasu/store/commons"
 )
 
 const (
@@ -27,6 +28,18 @@ const (
 	nudgeGap   = time.Second
 	// maxNudged bounds the peers that one piece of news is told to directly.
 	maxNudged = 16
+	// recentDays is what most sessions are about: today and yesterday, UTC, as records
+	// are dated by the day.
+	recentDays = 2
+	// fullEvery is after how many intervals a peer is compared with about everything
+	// again, if its turn comes: what is old is found where it came by a peer that was
+	// away for long.
+	fullEvery = 20
+	// maxFull bounds the sessions about everything that a node leads at once: one that
+	// joins fetches from two peers, and is shown by the others what is recent. Those are
+	// compared with about everything fullWait later, when there is little to it.
+	maxFull  = 2
+	fullWait = 5 * time.Second
 	// maxSpread bounds the peers that are shown what a session brought: with four
 	// for each, news reaches n nodes in about log4(n) rounds.
 	maxSpread = 4
@@ -64,11 +77,27 @@ func (e *Exchange) eventLoop(sub event.Subscription) {
 // greet schedules the first session with a peer.
 func (e *Exchange) greet(id peer.ID) {
 	if e.self < id {
-		e.schedule(id, 0, time.Time{})
+		e.schedule(id, 0, time.Time{}, e.scope(id))
 	} else {
 		// Nothing to do if the other side has begun by then.
-		e.schedule(id, answerDelay, time.Now())
+		e.schedule(id, answerDelay, time.Now(), e.scope(id))
 	}
+}
+
+// recent is the day from which on most sessions compare.
+func (e *Exchange) recent() commons.Day {
+	return commons.DayOf(e.opts.Now().AddDate(0, 0, 1-recentDays))
+}
+
+// scope is the day from which on a session with a peer compares when it is due: 0,
+// which is everything, unless that was done not long ago.
+func (e *Exchange) scope(id peer.ID) commons.Day {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if full := e.state(id).full; !full.IsZero() && time.Since(full) < fullEvery*e.opts.SyncInterval {
+		return e.recent()
+	}
+	return 0
 }
 
 // forget drops the state of a peer that has left, unless a session still ends.
@@ -92,27 +121,39 @@ func (e *Exchange) prune() {
 	}
 }
 
-// schedule runs a session after a delay; one that is scheduled already serves
-// both. If unless is set, a session that ended after it makes this one superfluous.
-func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time) {
+// schedule runs a session about what was created since a day, after a delay; one that
+// is scheduled already serves both. If unless is set, a session that ended after it
+// makes this one superfluous.
+func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time, since commons.Day) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	st := e.state(id)
 	st.force = st.force || unless.IsZero()
 	if st.pending || e.closed {
+		st.since = min(st.since, since)
 		return
 	}
-	st.pending = true
+	st.pending, st.since = true, since
 	e.work.Go(func() {
 		ok := sleep(e.ctx, delay)
 		e.mu.Lock()
 		ok = ok && (st.force || !st.last.After(unless))
 		st.pending, st.force = false, false
+		since := st.since
 		e.mu.Unlock()
 		if !ok || e.opts.Host.Network().Connectedness(id) != network.Connected {
 			return
 		}
-		if err := e.syncWith(e.ctx, id); err != nil && e.ctx.Err() == nil {
+		if since == 0 {
+			select {
+			case e.full <- struct{}{}:
+				defer release(e.full)
+			default:
+				since = e.recent()
+				e.schedule(id, jitter(fullWait), time.Time{}, 0)
+			}
+		}
+		if err := e.syncWith(e.ctx, id, since); err != nil && e.ctx.Err() == nil {
 			e.opts.Logger.Debug("sync failed", "peer", id, "error", err)
 		}
 	})
@@ -124,14 +165,15 @@ func (e *Exchange) periodicLoop() {
 		e.prune()
 		peers := e.speakers()
 		if len(peers) > 0 {
-			e.schedule(peers[rand.IntN(len(peers))], 0, time.Time{})
+			id := peers[rand.IntN(len(peers))]
+			e.schedule(id, 0, time.Time{}, e.scope(id))
 		}
 	}
 }
 
-// nudge tells peers that have not joined a topic that there is something in it: a
-// session shows them. Those that said that they do not want it are spared.
-func (e *Exchange) nudge(topic model.Topic) {
+// nudge tells peers that have not joined a topic that there is something in it, or
+// asks what they have of it: a session shows, of what was created since a day. Those that said that they do not want it are spared.
+func (e *Exchange) nudge(topic model.Topic, since commons.Day) {
 	peers := e.speakers()
 	in := e.TopicPeers(topic)
 	rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
@@ -145,29 +187,30 @@ func (e *Exchange) nudge(topic model.Topic) {
 		wanted := st.wants == nil || matchAny(st.wants, topic)
 		e.mu.Unlock()
 		if wanted && !slices.Contains(in, id) {
-			e.scheduleSoon(id)
+			e.scheduleSoon(id, since)
 			nudged++
 		}
 	}
 }
 
 // spread passes on what came by reconciliation, which gossip does not: a few other
-// peers are shown what is new. One that has it already costs one small message.
-func (e *Exchange) spread(from peer.ID) {
+// peers are shown what is new, of the days since its oldest. One that has it already
+// costs one small message.
+func (e *Exchange) spread(from peer.ID, oldest commons.Day) {
 	peers := slices.DeleteFunc(e.speakers(), func(id peer.ID) bool { return id == from })
 	rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 	for _, id := range peers[:min(len(peers), maxSpread)] {
-		e.scheduleSoon(id)
+		e.scheduleSoon(id, oldest)
 	}
 }
 
 // scheduleSoon schedules a session for news, a little later so that more of them
 // come along.
-func (e *Exchange) scheduleSoon(id peer.ID) {
+func (e *Exchange) scheduleSoon(id peer.ID, since commons.Day) {
 	e.mu.Lock()
 	wait := max(nudgeDelay, nudgeGap-time.Since(e.state(id).last))
 	e.mu.Unlock()
-	e.schedule(id, wait, time.Time{})
+	e.schedule(id, wait, time.Time{}, since)
 }
 
 // speakers lists connected peers that are known to speak the protocol.
@@ -181,7 +224,7 @@ func (e *Exchange) speakers() []peer.ID {
 	return out
 }
 
-// SyncNow reconciles with all connected peers, some at a time, and returns when
+// SyncNow reconciles everything with all connected peers, some at a time, and returns when
 // that is done. Peers that do not speak the protocol are left out; the errors of
 // the others are joined.
 func (e *Exchange) SyncNow(ctx context.Context) error {
@@ -204,7 +247,7 @@ func (e *Exchange) SyncNow(ctx context.Context) error {
 		}
 		wg.Go(func() {
 			defer release(slots)
-			if err := e.syncWith(ctx, id); err != nil && !notSpoken(err) {
+			if err := e.syncWith(ctx, id, 0); err != nil && !notSpoken(err) {
 				mu.Lock()
 				errs = append(errs, err)
 				mu.Unlock()

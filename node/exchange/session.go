@@ -17,6 +17,7 @@ import (
 
 	"github.com/karasu-project/karasu/model"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
+	"github.com/karasu-project/karasu/store/commons"
 )
 
 const (
@@ -50,7 +51,9 @@ type peerState struct {
 	outbound chan struct{} // holds a token while a session runs
 	pending  bool          // a session is scheduled
 	force    bool          // and has to run
+	since    commons.Day   // and is about what was created since then
 	last     time.Time     // when the last session ended, either direction
+	full     time.Time     // when the last one about everything did, leaving nothing out
 	wants    []Pattern     // what it said it wants; nil is unknown
 }
 
@@ -109,7 +112,7 @@ func (e *Exchange) handleStream(s network.Stream) {
 		st.inbound--
 		e.mu.Unlock()
 	}()
-	_, err := e.run(e.ctx, s, e.opts.Reconciler.Respond)
+	_, err := e.run(e.ctx, s, 0, e.opts.Reconciler.Respond)
 	if err != nil {
 		e.opts.Logger.Debug("sync answered", "peer", id, "error", err)
 	}
@@ -134,12 +137,15 @@ func (e *Exchange) refuseStream(s network.Stream, reason Reason) {
 	}
 }
 
-// run drives one session over an open stream, in either role.
-func (e *Exchange) run(ctx context.Context, s network.Stream, role func(context.Context, Stream, Replica) (Result, error)) (Result, error) {
+// run drives one session over an open stream, in either role. Since is for the leader.
+func (e *Exchange) run(ctx context.Context, s network.Stream, since commons.Day, role func(context.Context, Stream, Replica) (Result, error)) (Result, error) {
 	id := s.Conn().RemotePeer()
 	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })
 	defer stop()
-	r := &replica{e: e, peer: id, fetcher: fetcher{peer: id}, learned: make(map[model.Topic]struct{})}
+	r := &replica{
+		e: e, peer: id, fetcher: fetcher{peer: id}, learned: make(map[model.Topic]struct{}),
+		since: since, oldest: e.recent(),
+	}
 	defer func() { e.fetches.release(&r.fetcher, time.Now()) }()
 	res, err := role(ctx, &tapped{Stream: s, e: e}, r)
 	if err != nil {
@@ -150,7 +156,7 @@ func (e *Exchange) run(ctx context.Context, s network.Stream, role func(context.
 	e.joinLearned(slices.Collect(maps.Keys(r.learned)))
 	e.account(id, res, err)
 	if res.Stored > 0 {
-		e.spread(id)
+		e.spread(id, r.oldest)
 	}
 	return res, err
 }
@@ -176,13 +182,18 @@ func (e *Exchange) account(id peer.ID, res Result, err error) {
 	defer e.mu.Unlock()
 	st := e.state(id)
 	st.last = time.Now()
-	if err == nil {
-		st.wants = res.Wants
+	if err != nil {
+		return
+	}
+	st.wants = res.Wants
+	if res.Full && !res.More {
+		st.full = st.last
 	}
 }
 
-// syncWith catches up with one peer: sessions in a row until nothing is left out.
-func (e *Exchange) syncWith(ctx context.Context, id peer.ID) error {
+// syncWith catches up with one peer on what was created since a day: sessions in a row
+// until nothing is left out.
+func (e *Exchange) syncWith(ctx context.Context, id peer.ID, since commons.Day) error {
 	e.mu.Lock()
 	st := e.state(id)
 	e.mu.Unlock()
@@ -192,7 +203,7 @@ func (e *Exchange) syncWith(ctx context.Context, id peer.ID) error {
 	defer release(st.outbound)
 	retries := 0
 	for range maxRounds {
-		res, err := e.session(ctx, id)
+		res, err := e.session(ctx, id, since)
 		switch {
 		case err == nil && res.More && res.Stored+res.Sent > 0:
 			continue
@@ -208,7 +219,7 @@ func (e *Exchange) syncWith(ctx context.Context, id peer.ID) error {
 }
 
 // session leads one session with a connected peer.
-func (e *Exchange) session(ctx context.Context, id peer.ID) (Result, error) {
+func (e *Exchange) session(ctx context.Context, id peer.ID, since commons.Day) (Result, error) {
 	if err := acquire(ctx, e.outbound); err != nil {
 		return Result{}, err
 	}
@@ -219,7 +230,7 @@ func (e *Exchange) session(ctx context.Context, id peer.ID) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("sync with %s: %w", id, err)
 	}
-	res, err := e.run(ctx, s, e.opts.Reconciler.Initiate)
+	res, err := e.run(ctx, s, since, e.opts.Reconciler.Initiate)
 	if err != nil {
 		return res, fmt.Errorf("sync with %s: %w", id, err)
 	}

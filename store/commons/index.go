@@ -89,7 +89,7 @@ func (x *Index) remove(m *meta) {
 	}
 }
 
-func (m *meta) day() Day { return Day(m.created / secondsPerDay) } //nolint:gosec // 1970 to 9999
+func (m *meta) day() Day { return Day(m.created / secondsPerDay) }
 
 // Root returns the fingerprint of all that was created since a day.
 func (x *Index) Root(since Day) Fingerprint {

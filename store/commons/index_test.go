@@ -31,8 +31,8 @@ func indexed(topic model.Topic, day Day, first uint64, last byte) *meta {
 // drawMeta draws ids that often share their first bits, as hashes do not.
 func drawMeta(t *rapid.T) *meta {
 	first := rapid.SampledFrom([]uint64{0, 0x1234_5678_9abc_0000, 0xffff_ffff_ffff_0000, 0x1200_0000_0000_0000}).Draw(t, "first")
-	return indexed(rapid.SampledFrom(indexTopics).Draw(t, "topic"), Day(rapid.IntRange(9, 11).Draw(t, "day")), //nolint:gosec // small
-		first+uint64(rapid.IntRange(0, 3).Draw(t, "low")), rapid.Byte().Draw(t, "last")) //nolint:gosec // small
+	return indexed(rapid.SampledFrom(indexTopics).Draw(t, "topic"), Day(rapid.IntRange(9, 11).Draw(t, "day")),
+		first+uint64(rapid.IntRange(0, 3).Draw(t, "low")), rapid.Byte().Draw(t, "last"))
 }
 
 // TestIndexFollowsItsRecords: after any insertions and removals, an index is what one

@@ -32,9 +32,9 @@ const (
 )
 
 const (
-	// nibble is the number of bits of one step down, and Fanout the parts of a range
-	// below a day.
+	// nibble is the number of bits of one step down.
 	nibble = 4
+	// Fanout is into how many parts a range below a topic is divided.
 	Fanout = 1 << nibble
 	// Leaf is how many records a range has at most that is not divided further, unless
 	// it is as deep as can be. It is part of the wire format, as fingerprints follow the
@@ -74,7 +74,7 @@ func (r Range) OfDay(d Day) Range { return Range{Topic: r.Topic, Depth: DayDepth
 // Part returns one of the [Fanout] parts of a range that is a day or below, and not as
 // deep as can be.
 func (r Range) Part(i int) Range {
-	r.Prefix |= uint64(i) << (64 - nibble*r.Depth) //nolint:gosec // both are small
+	r.Prefix |= uint64(i) << (64 - nibble*r.Depth)
 	r.Depth++
 	return r
 }
@@ -136,7 +136,7 @@ func fingerprintOfTopics(parts []Part) Fingerprint {
 	b := []byte{rootTag}
 	for _, p := range parts {
 		name := p.Range.Topic.String()
-		b = binary.BigEndian.AppendUint32(b, uint32(len(name))) //nolint:gosec // at most 160
+		b = binary.BigEndian.AppendUint32(b, uint32(len(name)))
 		b = append(b, name...)
 		b = append(b, p.Fingerprint[:]...)
 	}
