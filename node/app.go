@@ -18,6 +18,7 @@ import (
 	"github.com/karasu-project/karasu/node/checkpoint"
 	"github.com/karasu-project/karasu/node/exchange"
 	"github.com/karasu-project/karasu/node/membership"
+	"github.com/karasu-project/karasu/node/metrics"
 	"github.com/karasu-project/karasu/node/p2p"
 	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
@@ -78,6 +79,9 @@ type App struct {
 	// stageModels are those that peers share.
 	stageModels *commons.StageModels
 	server      *api.Server
+	// metrics is nil where the configuration does not ask for it.
+	metrics   *metrics.Server
+	syncWatch syncWatch
 
 	rules   atomic.Pointer[naming.Rules]
 	watched []*watched
@@ -125,10 +129,10 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if a.catalog, err = loadCatalog(home, config.Catalog.File); err != nil {
 		return nil, err
 	}
-	if a.private, err = private.OpenDB(home.PrivateDir(), private.Options{Logger: a.logger}); err != nil {
+	if a.private, err = private.OpenDB(home.PrivateDir(), private.Options{Logger: a.logger.With("component", "private")}); err != nil {
 		return nil, err
 	}
-	if a.commons, err = commons.OpenDB(home.CommonsDir(), commons.Options{Logger: a.logger}); err != nil {
+	if a.commons, err = commons.OpenDB(home.CommonsDir(), commons.Options{Logger: a.logger.With("component", "commons")}); err != nil {
 		return nil, err
 	}
 	if a.audit, err = share.OpenAuditLog(home.DataDir, time.Now); err != nil {
@@ -174,7 +178,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	a.publisher = &share.Publisher{
 		Signer: a.signer, Organisation: config.Organisation, Policy: policy,
 		Pseudonyms: share.NewPseudonymizer(secret), Lookup: lookup, Stages: stageSource{a.private},
-		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now, Logger: a.logger,
+		Commons: a.commons, Publish: a.exchange.PublishAll, Now: time.Now, Logger: a.logger.With("component", "share"),
 	}
 	models := commons.NewRuntimeModels(a.commons)
 	models.Near = a.near
@@ -184,6 +188,10 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 		Organisation: config.Organisation, Self: a.signer.Writer(), Runs: a.private, Commons: a.commons, RuntimeModels: models,
 		Catalog: a.catalog, Lookup: lookup, Pseudonyms: a.publisher.Pseudonyms, Join: a.join, Now: time.Now,
 	})
+	if err != nil {
+		return nil, err
+	}
+	observe, err := a.newMetrics()
 	if err != nil || o.NoAPI {
 		return a, err
 	}
@@ -195,7 +203,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 		}
 	}
 	a.server = api.NewServer(&api.Service{Node: a, Advisor: a.advisor, Checkpoints: a.checkpoints}, api.Options{
-		Socket: home.Socket(), TCP: config.API.TCP, Token: token, Logger: a.logger,
+		Socket: home.Socket(), TCP: config.API.TCP, Token: token, Logger: a.logger.With("component", "api"), Observer: observe,
 	})
 	return a, nil
 }
@@ -228,18 +236,26 @@ func (a *App) Start(ctx context.Context) error {
 	a.run(background, a.ingestLoop)
 	a.run(background, func(ctx context.Context) { a.complain(ctx, "value log", a.private.RunGC(ctx)) })
 	a.run(background, func(ctx context.Context) { a.complain(ctx, "value log", a.commons.RunGC(ctx)) })
-	if a.server == nil {
-		return nil
+	if a.server != nil {
+		if err := a.server.Start(ctx); err != nil {
+			return err
+		}
 	}
-	return a.server.Start(ctx)
+	if a.metrics != nil {
+		return a.metrics.Start(ctx)
+	}
+	return nil
 }
 
 // Stop shuts down in the reverse order and closes the databases. It returns once
 // everything has ended; ctx bounds how long running requests may take.
 func (a *App) Stop(ctx context.Context) error {
 	var err error
+	if a.metrics != nil {
+		err = a.metrics.Stop(ctx)
+	}
 	if a.server != nil {
-		err = a.server.Stop(ctx)
+		err = errors.Join(err, a.server.Stop(ctx))
 	}
 	if a.cancel != nil {
 		a.cancel()

@@ -32,6 +32,7 @@ type Config struct {
 	Share        ShareConfig   `toml:"share"`
 	Catalog      CatalogConfig `toml:"catalog"`
 	API          APIConfig     `toml:"api"`
+	Metrics      MetricsConfig `toml:"metrics"`
 	Log          LogConfig     `toml:"log"`
 	// Workloads are the rules that name executions; the first that matches counts.
 	Workloads []naming.Rule `toml:"workload"`
@@ -100,9 +101,34 @@ type APIConfig struct {
 	TCP string `toml:"tcp"`
 }
 
+// MetricsConfig says where metrics and health are served.
+type MetricsConfig struct {
+	// Listen is a host:port; empty is nowhere. Everybody who can connect may ask.
+	Listen string `toml:"listen"`
+}
+
 // LogConfig is about the log on standard error.
 type LogConfig struct {
 	Level slog.Level `toml:"level"`
+	// Format is text or json.
+	Format LogFormat `toml:"format"`
+}
+
+// LogFormat is the form of a log's lines.
+type LogFormat string
+
+// The forms.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *LogFormat) UnmarshalText(text []byte) error {
+	if *f = LogFormat(text); *f != LogText && *f != LogJSON {
+		return fmt.Errorf("must be text or json: %q", text)
+	}
+	return nil
 }
 
 // Duration is a time.Duration that reads "30s" and "180d".
@@ -152,6 +178,7 @@ func DefaultConfig(organisation string) Config {
 			Subscribe: []string{"*/*/*"}, SyncInterval: Duration(exchange.DefaultSyncInterval),
 		},
 		Share: ShareConfig{Policy: policy.Mode, MinimumRuns: policy.MinimumRuns, ValidFor: Duration(policy.ValidFor)},
+		Log:   LogConfig{Format: LogText},
 	}
 }
 
@@ -203,7 +230,10 @@ func (c Config) Validate() error {
 	if err := c.Circle.validate(); err != nil {
 		return err
 	}
-	if err := c.API.validate(); err != nil {
+	if err := validateListen("api.tcp", c.API.TCP, "127.0.0.1:7747"); err != nil {
+		return err
+	}
+	if err := validateListen("metrics.listen", c.Metrics.Listen, "127.0.0.1:9464"); err != nil {
 		return err
 	}
 	if _, err := c.rules(); err != nil {
@@ -218,16 +248,17 @@ func (c Config) Validate() error {
 	return err
 }
 
-func (c APIConfig) validate() error {
-	if c.TCP == "" {
+// validateListen checks a host:port; empty is none.
+func validateListen(key, listen, example string) error {
+	if listen == "" {
 		return nil
 	}
-	_, port, err := net.SplitHostPort(c.TCP)
+	_, port, err := net.SplitHostPort(listen)
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("api.tcp must be a host and a port up to 65535, such as 127.0.0.1:7747: %q", c.TCP)
+		return fmt.Errorf("%s must be a host and a port up to 65535, such as %s: %q", key, example, listen)
 	}
 	return nil
 }

@@ -91,6 +91,10 @@ organisation = %q
 [api]
 # tcp = "127.0.0.1:7747"     # besides the unix socket; needs the token in api.token
 
+[metrics]
+# listen = "127.0.0.1:9464"  # /metrics for Prometheus, /healthz, /readyz; none without it
+
 [log]
 # level = "INFO"             # DEBUG, INFO, WARN, ERROR
+# format = "text"            # or "json"
 `

@@ -15,8 +15,8 @@ import (
 const stopTimeout = 20 * time.Second
 
 type daemonCmd struct {
-	LogLevel  *slog.Level `help:"DEBUG, INFO, WARN or ERROR. Default: that of config.toml." placeholder:"LEVEL"`
-	LogFormat string      `help:"${enum}." enum:"text,json" default:"text"`
+	LogLevel  *slog.Level     `help:"DEBUG, INFO, WARN or ERROR. Default: that of config.toml." placeholder:"LEVEL"`
+	LogFormat *node.LogFormat `help:"text or json. Default: that of config.toml." placeholder:"FORMAT"`
 }
 
 // Help implements kong's interface for examples.
@@ -39,7 +39,7 @@ func (c daemonCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	logger := c.logger(a, config.Log.Level)
+	logger := c.logger(a, config.Log)
 	app, err := node.New(a.ctx, h, config, node.Options{Version: version(), Logger: logger})
 	if errors.Is(err, private.ErrInUse) {
 		return fmt.Errorf("%w; does a daemon run on this home already?", err)
@@ -67,12 +67,15 @@ func (daemonCmd) stop(app *node.App) error {
 	return app.Stop(ctx)
 }
 
-func (c daemonCmd) logger(a *app, level slog.Level) *slog.Logger {
+func (c daemonCmd) logger(a *app, config node.LogConfig) *slog.Logger {
 	if c.LogLevel != nil {
-		level = *c.LogLevel
+		config.Level = *c.LogLevel
 	}
-	options := &slog.HandlerOptions{Level: level}
-	if c.LogFormat == "json" {
+	if c.LogFormat != nil {
+		config.Format = *c.LogFormat
+	}
+	options := &slog.HandlerOptions{Level: config.Level}
+	if config.Format == node.LogJSON {
 		return slog.New(slog.NewJSONHandler(a.stderr, options))
 	}
 	return slog.New(slog.NewTextHandler(a.stderr, options))

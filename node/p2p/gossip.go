@@ -47,7 +47,7 @@ const (
 )
 
 // newGossip builds the gossip layer. It ends when ctx does.
-func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, scores *scores, logger *slog.Logger) (*pubsub.PubSub, error) {
+func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, scores *scores, m *mesh, logger *slog.Logger) (*pubsub.PubSub, error) {
 	params := pubsub.DefaultGossipSubParams()
 	params.D, params.Dlo, params.Dhi = meshDegree, meshDegreeLow, meshDegreeHigh
 	params.HistoryLength, params.HistoryGossip = historyLength, historyGossip
@@ -64,6 +64,7 @@ func newGossip(ctx context.Context, h host.Host, filter *subscriptionFilter, sco
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
 		pubsub.WithMessageIdFn(messageID),
 		pubsub.WithSubscriptionFilter(filter),
+		pubsub.WithRawTracer(m),
 		pubsub.WithLogger(slog.New(demoted{logger.Handler()})),
 		pubsub.WithRPCLogger(slog.New(slog.DiscardHandler)),
 	}

@@ -58,6 +58,8 @@ type Network struct {
 	resets atomic.Int64
 	kick   chan struct{}
 
+	mesh *mesh
+
 	// ctx ends when the network closes; the gossip layer and all loops hang on it.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -116,6 +118,7 @@ func New(ctx context.Context, priv crypto.PrivKey, cfg Config, logger *slog.Logg
 		filter:   newSubscriptionFilter(),
 		reserved: new(reservations),
 		scores:   new(scores),
+		mesh:     newMesh(),
 		kick:     make(chan struct{}, 1),
 	}
 	if n.good, err = loadGoodPeers(s.GoodPeersPath); err != nil {
@@ -127,7 +130,7 @@ func New(ctx context.Context, priv crypto.PrivKey, cfg Config, logger *slog.Logg
 	}
 	n.ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	//nolint:contextcheck // the gossip layer lives as long as the network
-	if n.gossip, err = newGossip(n.ctx, n.host, n.filter, n.scores, n.logger.With("layer", "gossip")); err != nil {
+	if n.gossip, err = newGossip(n.ctx, n.host, n.filter, n.scores, n.mesh, n.logger.With("layer", "gossip")); err != nil {
 		n.cancel()
 		return nil, errors.Join(err, n.host.Close())
 	}
