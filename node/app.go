@@ -71,6 +71,7 @@ type App struct {
 	circle    *membership.Circle
 	network   *p2p.Network
 	exchange  *exchange.Exchange
+	retracted retracted
 	publisher *share.Publisher
 	audit     *share.AuditLog
 	advisor   *advisor.Advisor
@@ -174,6 +175,14 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	tookBack, err := a.private.Retracted(ctx)
+	if err == nil {
+		err = a.retracted.set(tookBack)
+	}
+	if err != nil {
+		return nil, err
+	}
+	policy.Overrides = append([]share.Override{{Match: a.retracted.topic, Mode: share.Off, Retraction: true}}, policy.Overrides...)
 	lookup := machineLookup(a.catalog)
 	a.publisher = &share.Publisher{
 		Signer: a.signer, Organisation: config.Organisation, Policy: policy,
@@ -321,7 +330,7 @@ func (a *App) shareLoop(ctx context.Context) {
 	renew := time.NewTicker(renewInterval)
 	defer renew.Stop()
 	for failures := 0; ; {
-		err := a.refresh(ctx)
+		_, err := a.refresh(ctx)
 		a.complain(ctx, "share", err)
 		var retry <-chan time.Time
 		if failures++; err == nil {
@@ -349,18 +358,19 @@ func retryDelay(failures int) time.Duration {
 	return min(shareRetry<<min(failures-1, 16), renewInterval)
 }
 
-func (a *App) refresh(ctx context.Context) error {
+func (a *App) refresh(ctx context.Context) (share.Refreshed, error) {
 	runs, err := a.private.Runs(ctx, private.Filter{})
 	if err != nil {
-		return err
+		return share.Refreshed{}, err
 	}
+	runs, _ = a.retracted.split(runs)
 	done, err := a.publisher.Refresh(ctx, runs)
 	if done != (share.Refreshed{}) {
 		a.logger.InfoContext(ctx, "share", "shared", done.Shared, "withdrawn", done.Withdrawn)
 		// Imports leave much garbage behind, which a daemon at rest would hold on to.
 		debug.FreeOSMemory()
 	}
-	return err
+	return done, err
 }
 
 func (a *App) sweepLoop(ctx context.Context) {

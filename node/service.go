@@ -6,10 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +47,7 @@ func (a *App) Status(ctx context.Context) (*karasuv1.StatusResponse, error) {
 	for _, addr := range a.network.Addrs() {
 		out.Addresses = append(out.Addresses, addr.String())
 	}
-	for _, t := range a.commons.Topics() {
+	for _, t := range a.sharedTopics() {
 		out.OwnRecords += uint32(t.Own)
 		out.ReceivedRecords += uint32(t.Received)
 	}
@@ -81,50 +79,6 @@ func (a *App) ImportRuns(ctx context.Context, runs []model.Run) (added, unchange
 	return a.private.AddRuns(ctx, runs)
 }
 
-// Peers lists the peers that the daemon knows: those of the network, then authors
-// whose records came by way of others.
-func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
-	authors := a.commons.Authors()
-	peers := a.network.Peers()
-	out := make([]*karasuv1.Peer, 0, len(peers))
-	for _, p := range peers {
-		author := authors[p.ID]
-		peer := &karasuv1.Peer{
-			PeerId: p.ID.String(), Organisation: author.Organisation, Connected: p.Connected,
-			LatencyMs: float64(p.Latency.Microseconds()) / 1e3, Records: uint32(author.Usable),
-			Bootstrap: p.Bootstrap, LastError: p.LastError,
-		}
-		delete(authors, p.ID)
-		for _, addr := range p.Addrs {
-			peer.Addresses = append(peer.Addresses, addr.String())
-		}
-		out = append(out, peer)
-	}
-	delete(authors, a.network.ID())
-	for _, id := range slices.Sorted(maps.Keys(authors)) {
-		if author := authors[id]; author.Usable > 0 {
-			out = append(out, &karasuv1.Peer{
-				PeerId: id.String(), Organisation: author.Organisation, Records: uint32(author.Usable), ViaOthers: true,
-			})
-		}
-	}
-	return out, nil
-}
-
-// Topics lists topics with what is known under each.
-func (a *App) Topics(context.Context) ([]*karasuv1.Topic, error) {
-	topics := a.commons.Topics()
-	out := make([]*karasuv1.Topic, 0, len(topics))
-	for _, t := range topics {
-		out = append(out, &karasuv1.Topic{
-			Name: t.Topic.String(), Peers: uint32(len(a.exchange.TopicPeers(t.Topic))),
-			OwnRecords: uint32(t.Own), ReceivedRecords: uint32(t.Received), Organisations: uint32(t.Authors),
-			Policy: string(a.publisher.Policy.ModeFor(t.Topic)),
-		})
-	}
-	return out, nil
-}
-
 // PreviewShare shows exactly the records that leave, and what is withheld.
 func (a *App) PreviewShare(ctx context.Context) (*karasuv1.PreviewShareResponse, error) {
 	return a.PreviewShareAs(ctx, share.Trial{})
@@ -133,10 +87,11 @@ func (a *App) PreviewShare(ctx context.Context) (*karasuv1.PreviewShareResponse,
 // PreviewShareAs is [App.PreviewShare] under another policy; the zero trial is the
 // policy as configured.
 func (a *App) PreviewShareAs(ctx context.Context, trial share.Trial) (*karasuv1.PreviewShareResponse, error) {
-	runs, err := a.private.Runs(ctx, private.Filter{})
+	all, err := a.private.Runs(ctx, private.Filter{})
 	if err != nil {
 		return nil, err
 	}
+	runs, retracted := a.retracted.split(all)
 	preview, err := a.publisher.Preview(ctx, runs, trial)
 	if err != nil {
 		return nil, err
@@ -144,11 +99,16 @@ func (a *App) PreviewShareAs(ctx context.Context, trial share.Trial) (*karasuv1.
 	out := &karasuv1.PreviewShareResponse{}
 	for _, r := range preview.Records {
 		p := &karasuv1.PreviewedRecord{
-			Record: r.Wire, Summary: r.Draft.Summary, Model: r.Draft.Model, Runtime: r.Draft.Runtime,
+			Record: r.Wire, Summary: r.Draft.Summary, Model: r.Draft.Model, Runtime: r.Draft.Runtime, Stage: r.Draft.Stage,
 			Bytes: uint32(len(r.Record.Envelope)), Shared: r.Shared,
 		}
 		if r.Draft.Runtime != nil {
 			if p.RuntimeExtent, err = runtimeExtent(r.Record); err != nil {
+				return nil, err
+			}
+		}
+		if r.Draft.Stage != nil {
+			if p.StageExtent, err = stageExtent(r.Record); err != nil {
 				return nil, err
 			}
 		}
@@ -158,6 +118,9 @@ func (a *App) PreviewShareAs(ctx context.Context, trial share.Trial) (*karasuv1.
 		out.Withheld = append(out.Withheld, &karasuv1.WithheldWorkload{
 			Job: w.Workload.Job, Topic: w.Workload.Topic().String(), Reason: w.Reason,
 		})
+	}
+	for _, w := range retracted {
+		out.Withheld = append(out.Withheld, &karasuv1.WithheldWorkload{Job: w.Job, Topic: w.Topic().String(), Reason: "you retracted the job"})
 	}
 	return out, nil
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/runtime"
 	"github.com/karasu-project/karasu/store/commons"

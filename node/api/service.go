@@ -9,11 +9,13 @@ import (
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/node/advisor"
 	"github.com/karasu-project/karasu/node/checkpoint"
+	"github.com/karasu-project/karasu/node/membership"
 	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/proto/karasu/v1/karasuv1connect"
+	"github.com/karasu-project/karasu/store/commons"
 	"github.com/karasu-project/karasu/store/private"
 	"github.com/karasu-project/karasu/store/wire"
 )
@@ -44,8 +46,8 @@ type Node interface {
 	DeleteRuns(ctx context.Context, ids []string, job string) (runs, searches int, err error)
 	Executions
 	Operations
-	Peers(ctx context.Context) ([]*karasuv1.Peer, error)
-	Topics(ctx context.Context) ([]*karasuv1.Topic, error)
+	Connectivity
+	Circle
 	// PreviewShareAs takes the zero trial for the policy as it is.
 	PreviewShareAs(ctx context.Context, trial share.Trial) (*karasuv1.PreviewShareResponse, error)
 }
@@ -90,6 +92,14 @@ func codeOf(err error) connect.Code {
 		{checkpoint.ErrNoPredictor, connect.CodeFailedPrecondition},
 		{private.ErrNoRun, connect.CodeNotFound},
 		{ErrNoRecord, connect.CodeNotFound},
+		{ErrRequest, connect.CodeInvalidArgument},
+		{membership.ErrChange, connect.CodeInvalidArgument},
+		{membership.ErrNoCircle, connect.CodeFailedPrecondition},
+		{membership.ErrNotAdmin, connect.CodeFailedPrecondition},
+		{membership.ErrFile, connect.CodeInvalidArgument},
+		{commons.ErrMalformed, connect.CodeInvalidArgument},
+		{commons.ErrSignature, connect.CodeInvalidArgument},
+		{commons.ErrDelegation, connect.CodeInvalidArgument},
 		{private.ErrNoExecution, connect.CodeNotFound},
 		{share.ErrPolicy, connect.CodeInvalidArgument},
 		{model.ErrInvalid, connect.CodeInvalidArgument},
@@ -200,21 +210,9 @@ func (s *Service) Recommend(ctx context.Context, req *connect.Request[karasuv1.R
 	return reply(s.Advisor.Recommend(ctx, req.Msg.GetSettings(), req.Msg.GetCurrent()))
 }
 
-// ListPeers implements the service.
-func (s *Service) ListPeers(ctx context.Context, _ *connect.Request[karasuv1.ListPeersRequest]) (*connect.Response[karasuv1.ListPeersResponse], error) {
-	peers, err := s.Node.Peers(ctx)
-	return reply(&karasuv1.ListPeersResponse{Peers: peers}, err)
-}
-
-// ListTopics implements the service.
-func (s *Service) ListTopics(ctx context.Context, _ *connect.Request[karasuv1.ListTopicsRequest]) (*connect.Response[karasuv1.ListTopicsResponse], error) {
-	topics, err := s.Node.Topics(ctx)
-	return reply(&karasuv1.ListTopicsResponse{Topics: topics}, err)
-}
-
 // PreviewShare implements the service.
 func (s *Service) PreviewShare(ctx context.Context, req *connect.Request[karasuv1.PreviewShareRequest]) (*connect.Response[karasuv1.PreviewShareResponse], error) {
 	return reply(s.Node.PreviewShareAs(ctx, share.Trial{
-		Mode: share.Mode(req.Msg.GetPolicy()), Runtimes: req.Msg.GetRuntimeModels(),
+		Mode: share.Mode(req.Msg.GetPolicy()), Runtimes: req.Msg.GetRuntimeModels(), Stages: req.Msg.GetStageModels(),
 	}))
 }

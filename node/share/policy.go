@@ -77,6 +77,8 @@ type Override struct {
 	// Match reports whether the override is for the topic.
 	Match func(model.Topic) bool
 	Mode  Mode
+	// Retraction keeps the override in a trial of another policy, too.
+	Retraction bool
 }
 
 // DefaultPolicy shares shapes and models of every workload with enough runs.

@@ -88,7 +88,8 @@ func (p *Publisher) Preview(ctx context.Context, runs []model.Run, trial Trial) 
 	defer p.mu.Unlock()
 	policy := p.Policy
 	if trial.Mode != "" {
-		policy.Mode, policy.Overrides = trial.Mode, nil
+		policy.Mode = trial.Mode
+		policy.Overrides = slices.DeleteFunc(slices.Clone(policy.Overrides), func(o Override) bool { return !o.Retraction })
 	}
 	policy.Runtimes, policy.Stages = policy.Runtimes || trial.Runtimes, policy.Stages || trial.Stages
 	if err := policy.Validate(); err != nil {

@@ -57,6 +57,10 @@ func Fsck(ctx context.Context, dir string) (*Report, error) {
 			executions.head(r, key, payload)
 		case graphPrefix:
 			executions.part(r, key, payload)
+		case retractedPrefix:
+			if _, _, err := parseRetracted(key); err != nil {
+				r.Problemf("%v", err)
+			}
 		case watchPrefix:
 			if _, err := decodeWatched(key, payload); err != nil {
 				r.Problemf("%v", err)

@@ -2492,7 +2492,13 @@ type Peer struct {
 	// not scored, or the peer is not yet.
 	Score *float64 `protobuf:"fixed64,12,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// Connected through a relay only.
-	Relayed       bool `protobuf:"varint,13,opt,name=relayed,proto3" json:"relayed,omitempty"`
+	Relayed bool `protobuf:"varint,13,opt,name=relayed,proto3" json:"relayed,omitempty"`
+	// The organisation that the host is of; its own id where it is one of its own.
+	OrganisationId string `protobuf:"bytes,14,opt,name=organisation_id,json=organisationId,proto3" json:"organisation_id,omitempty"`
+	// Keys under which the organisation gave two bodies to one revision.
+	Equivocations uint32 `protobuf:"varint,15,opt,name=equivocations,proto3" json:"equivocations,omitempty"`
+	// Calls of a peer that is not let in: it is not on the allowlist or in the circle.
+	TurnedAway    uint64 `protobuf:"varint,16,opt,name=turned_away,json=turnedAway,proto3" json:"turned_away,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2616,6 +2622,27 @@ func (x *Peer) GetRelayed() bool {
 		return x.Relayed
 	}
 	return false
+}
+
+func (x *Peer) GetOrganisationId() string {
+	if x != nil {
+		return x.OrganisationId
+	}
+	return ""
+}
+
+func (x *Peer) GetEquivocations() uint32 {
+	if x != nil {
+		return x.Equivocations
+	}
+	return 0
+}
+
+func (x *Peer) GetTurnedAway() uint64 {
+	if x != nil {
+		return x.TurnedAway
+	}
+	return 0
 }
 
 type ListPeersResponse struct {
@@ -3285,7 +3312,7 @@ var File_karasu_v1_api_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
-	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x1akarasu/v1/checkpoint.proto\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/network.proto\x1a\x1akarasu/v1/operations.proto\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\x1a\x15karasu/v1/stage.proto\"\xee\x01\n" +
+	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x1akarasu/v1/checkpoint.proto\x1a\x16karasu/v1/circle.proto\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/network.proto\x1a\x1akarasu/v1/operations.proto\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\x1a\x15karasu/v1/stage.proto\"\xee\x01\n" +
 	"\bWorkload\x12&\n" +
 	"\x0einfrastructure\x18\x01 \x01(\tR\x0einfrastructure\x12\x1c\n" +
 	"\tframework\x18\x02 \x01(\tR\tframework\x12\x1c\n" +
@@ -3495,7 +3522,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x04next\x18\a \x01(\v2\x15.karasu.v1.SuggestionR\x04next\x12\x17\n" +
 	"\x04best\x18\b \x01(\x01H\x00R\x04best\x88\x01\x01B\a\n" +
 	"\x05_best\"\x12\n" +
-	"\x10ListPeersRequest\"\xb2\x03\n" +
+	"\x10ListPeersRequest\"\xa2\x04\n" +
 	"\x04Peer\x12\x17\n" +
 	"\apeer_id\x18\x01 \x01(\tR\x06peerId\x12\"\n" +
 	"\forganisation\x18\x02 \x01(\tR\forganisation\x12\x1c\n" +
@@ -3513,7 +3540,11 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	" \x01(\x01R\x11greylistedSeconds\x12.\n" +
 	"\brefusals\x18\v \x03(\v2\x12.karasu.v1.RefusalR\brefusals\x12\x19\n" +
 	"\x05score\x18\f \x01(\x01H\x00R\x05score\x88\x01\x01\x12\x18\n" +
-	"\arelayed\x18\r \x01(\bR\arelayedB\b\n" +
+	"\arelayed\x18\r \x01(\bR\arelayed\x12'\n" +
+	"\x0forganisation_id\x18\x0e \x01(\tR\x0eorganisationId\x12$\n" +
+	"\requivocations\x18\x0f \x01(\rR\requivocations\x12\x1f\n" +
+	"\vturned_away\x18\x10 \x01(\x04R\n" +
+	"turnedAwayB\b\n" +
 	"\x06_score\":\n" +
 	"\x11ListPeersResponse\x12%\n" +
 	"\x05peers\x18\x01 \x03(\v2\x0f.karasu.v1.PeerR\x05peers\"%\n" +
@@ -3575,7 +3606,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"OUTCOME_OK\x10\x01\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x02\x12\x13\n" +
-	"\x0fOUTCOME_TIMEOUT\x10\x032\x91\x14\n" +
+	"\x0fOUTCOME_TIMEOUT\x10\x032\xf5\x16\n" +
 	"\rKarasuService\x12?\n" +
 	"\x06Status\x12\x18.karasu.v1.StatusRequest\x1a\x19.karasu.v1.StatusResponse\"\x00\x12K\n" +
 	"\n" +
@@ -3609,7 +3640,11 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"ResetPeers\x12\x1c.karasu.v1.ResetPeersRequest\x1a\x1d.karasu.v1.ResetPeersResponse\"\x00\x12E\n" +
 	"\bDiagnose\x12\x1a.karasu.v1.DiagnoseRequest\x1a\x1b.karasu.v1.DiagnoseResponse\"\x00\x12K\n" +
 	"\n" +
-	"ListTopics\x12\x1c.karasu.v1.ListTopicsRequest\x1a\x1d.karasu.v1.ListTopicsResponse\"\x00\x12Q\n" +
+	"ListTopics\x12\x1c.karasu.v1.ListTopicsRequest\x1a\x1d.karasu.v1.ListTopicsResponse\"\x00\x12N\n" +
+	"\vListMembers\x12\x1d.karasu.v1.ListMembersRequest\x1a\x1e.karasu.v1.ListMembersResponse\"\x00\x12T\n" +
+	"\rChangeMembers\x12\x1f.karasu.v1.ChangeMembersRequest\x1a .karasu.v1.ChangeMembersResponse\"\x00\x12i\n" +
+	"\x14AnnounceOrganisation\x12&.karasu.v1.AnnounceOrganisationRequest\x1a'.karasu.v1.AnnounceOrganisationResponse\"\x00\x12Q\n" +
+	"\fRetractShare\x12\x1e.karasu.v1.RetractShareRequest\x1a\x1f.karasu.v1.RetractShareResponse\"\x00\x12Q\n" +
 	"\fPreviewShare\x12\x1e.karasu.v1.PreviewShareRequest\x1a\x1f.karasu.v1.PreviewShareResponse\"\x00\x12H\n" +
 	"\tListAudit\x12\x1b.karasu.v1.ListAuditRequest\x1a\x1c.karasu.v1.ListAuditResponse\"\x00\x12N\n" +
 	"\vListRecords\x12\x1d.karasu.v1.ListRecordsRequest\x1a\x1e.karasu.v1.ListRecordsResponse\"\x00\x12H\n" +
@@ -3631,96 +3666,104 @@ func file_karasu_v1_api_proto_rawDescGZIP() []byte {
 var file_karasu_v1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_karasu_v1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_karasu_v1_api_proto_goTypes = []any{
-	(Outcome)(0),                        // 0: karasu.v1.Outcome
-	(*Workload)(nil),                    // 1: karasu.v1.Workload
-	(*Configuration)(nil),               // 2: karasu.v1.Configuration
-	(*Run)(nil),                         // 3: karasu.v1.Run
-	(*StatusRequest)(nil),               // 4: karasu.v1.StatusRequest
-	(*StatusResponse)(nil),              // 5: karasu.v1.StatusResponse
-	(*ImportRunsRequest)(nil),           // 6: karasu.v1.ImportRunsRequest
-	(*ImportRunsResponse)(nil),          // 7: karasu.v1.ImportRunsResponse
-	(*ListRunsRequest)(nil),             // 8: karasu.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),            // 9: karasu.v1.ListRunsResponse
-	(*DeleteRunsRequest)(nil),           // 10: karasu.v1.DeleteRunsRequest
-	(*DeleteRunsResponse)(nil),          // 11: karasu.v1.DeleteRunsResponse
-	(*SearchSettings)(nil),              // 12: karasu.v1.SearchSettings
-	(*Prediction)(nil),                  // 13: karasu.v1.Prediction
-	(*Weight)(nil),                      // 14: karasu.v1.Weight
-	(*Suggestion)(nil),                  // 15: karasu.v1.Suggestion
-	(*SearchStep)(nil),                  // 16: karasu.v1.SearchStep
-	(*SearchState)(nil),                 // 17: karasu.v1.SearchState
-	(*StartSearchRequest)(nil),          // 18: karasu.v1.StartSearchRequest
-	(*StartSearchResponse)(nil),         // 19: karasu.v1.StartSearchResponse
-	(*NextConfigurationRequest)(nil),    // 20: karasu.v1.NextConfigurationRequest
-	(*NextConfigurationResponse)(nil),   // 21: karasu.v1.NextConfigurationResponse
-	(*ReportRunRequest)(nil),            // 22: karasu.v1.ReportRunRequest
-	(*ReportRunResponse)(nil),           // 23: karasu.v1.ReportRunResponse
-	(*UndoReportRequest)(nil),           // 24: karasu.v1.UndoReportRequest
-	(*UndoReportResponse)(nil),          // 25: karasu.v1.UndoReportResponse
-	(*GetSearchRequest)(nil),            // 26: karasu.v1.GetSearchRequest
-	(*GetSearchResponse)(nil),           // 27: karasu.v1.GetSearchResponse
-	(*ListSearchesRequest)(nil),         // 28: karasu.v1.ListSearchesRequest
-	(*ListSearchesResponse)(nil),        // 29: karasu.v1.ListSearchesResponse
-	(*DeleteSearchRequest)(nil),         // 30: karasu.v1.DeleteSearchRequest
-	(*DeleteSearchResponse)(nil),        // 31: karasu.v1.DeleteSearchResponse
-	(*RecommendRequest)(nil),            // 32: karasu.v1.RecommendRequest
-	(*RecommendResponse)(nil),           // 33: karasu.v1.RecommendResponse
-	(*ListPeersRequest)(nil),            // 34: karasu.v1.ListPeersRequest
-	(*Peer)(nil),                        // 35: karasu.v1.Peer
-	(*ListPeersResponse)(nil),           // 36: karasu.v1.ListPeersResponse
-	(*ListTopicsRequest)(nil),           // 37: karasu.v1.ListTopicsRequest
-	(*Topic)(nil),                       // 38: karasu.v1.Topic
-	(*ListTopicsResponse)(nil),          // 39: karasu.v1.ListTopicsResponse
-	(*PreviewShareRequest)(nil),         // 40: karasu.v1.PreviewShareRequest
-	(*SharePolicy)(nil),                 // 41: karasu.v1.SharePolicy
-	(*PreviewedRecord)(nil),             // 42: karasu.v1.PreviewedRecord
-	(*WithheldWorkload)(nil),            // 43: karasu.v1.WithheldWorkload
-	(*PreviewShareResponse)(nil),        // 44: karasu.v1.PreviewShareResponse
-	(*Argument)(nil),                    // 45: karasu.v1.Argument
-	(*ResourceMetrics)(nil),             // 46: karasu.v1.ResourceMetrics
-	(*WatchedFolder)(nil),               // 47: karasu.v1.WatchedFolder
-	(*Refusal)(nil),                     // 48: karasu.v1.Refusal
-	(*Record)(nil),                      // 49: karasu.v1.Record
-	(*RunSummary)(nil),                  // 50: karasu.v1.RunSummary
-	(*SupportModel)(nil),                // 51: karasu.v1.SupportModel
-	(*RuntimeModel)(nil),                // 52: karasu.v1.RuntimeModel
-	(*RuntimeExtent)(nil),               // 53: karasu.v1.RuntimeExtent
-	(*StageModel)(nil),                  // 54: karasu.v1.StageModel
-	(*StageExtent)(nil),                 // 55: karasu.v1.StageExtent
-	(*ImportExecutionsRequest)(nil),     // 56: karasu.v1.ImportExecutionsRequest
-	(*GetExecutionRequest)(nil),         // 57: karasu.v1.GetExecutionRequest
-	(*ListWorkloadsRequest)(nil),        // 58: karasu.v1.ListWorkloadsRequest
-	(*ApplyRulesRequest)(nil),           // 59: karasu.v1.ApplyRulesRequest
-	(*AttachMetricsRequest)(nil),        // 60: karasu.v1.AttachMetricsRequest
-	(*PredictRequest)(nil),              // 61: karasu.v1.PredictRequest
-	(*SweepRequest)(nil),                // 62: karasu.v1.SweepRequest
-	(*AdviseCheckpointRequest)(nil),     // 63: karasu.v1.AdviseCheckpointRequest
-	(*CompareCheckpointsRequest)(nil),   // 64: karasu.v1.CompareCheckpointsRequest
-	(*SimulateCheckpointsRequest)(nil),  // 65: karasu.v1.SimulateCheckpointsRequest
-	(*FollowCheckpointRequest)(nil),     // 66: karasu.v1.FollowCheckpointRequest
-	(*ResetPeersRequest)(nil),           // 67: karasu.v1.ResetPeersRequest
-	(*DiagnoseRequest)(nil),             // 68: karasu.v1.DiagnoseRequest
-	(*ListAuditRequest)(nil),            // 69: karasu.v1.ListAuditRequest
-	(*ListRecordsRequest)(nil),          // 70: karasu.v1.ListRecordsRequest
-	(*GetRecordRequest)(nil),            // 71: karasu.v1.GetRecordRequest
-	(*BackupRequest)(nil),               // 72: karasu.v1.BackupRequest
-	(*ImportExecutionsResponse)(nil),    // 73: karasu.v1.ImportExecutionsResponse
-	(*GetExecutionResponse)(nil),        // 74: karasu.v1.GetExecutionResponse
-	(*ListWorkloadsResponse)(nil),       // 75: karasu.v1.ListWorkloadsResponse
-	(*ApplyRulesResponse)(nil),          // 76: karasu.v1.ApplyRulesResponse
-	(*AttachMetricsResponse)(nil),       // 77: karasu.v1.AttachMetricsResponse
-	(*PredictResponse)(nil),             // 78: karasu.v1.PredictResponse
-	(*SweepResponse)(nil),               // 79: karasu.v1.SweepResponse
-	(*AdviseCheckpointResponse)(nil),    // 80: karasu.v1.AdviseCheckpointResponse
-	(*CompareCheckpointsResponse)(nil),  // 81: karasu.v1.CompareCheckpointsResponse
-	(*SimulateCheckpointsResponse)(nil), // 82: karasu.v1.SimulateCheckpointsResponse
-	(*FollowCheckpointResponse)(nil),    // 83: karasu.v1.FollowCheckpointResponse
-	(*ResetPeersResponse)(nil),          // 84: karasu.v1.ResetPeersResponse
-	(*DiagnoseResponse)(nil),            // 85: karasu.v1.DiagnoseResponse
-	(*ListAuditResponse)(nil),           // 86: karasu.v1.ListAuditResponse
-	(*ListRecordsResponse)(nil),         // 87: karasu.v1.ListRecordsResponse
-	(*GetRecordResponse)(nil),           // 88: karasu.v1.GetRecordResponse
-	(*BackupResponse)(nil),              // 89: karasu.v1.BackupResponse
+	(Outcome)(0),                         // 0: karasu.v1.Outcome
+	(*Workload)(nil),                     // 1: karasu.v1.Workload
+	(*Configuration)(nil),                // 2: karasu.v1.Configuration
+	(*Run)(nil),                          // 3: karasu.v1.Run
+	(*StatusRequest)(nil),                // 4: karasu.v1.StatusRequest
+	(*StatusResponse)(nil),               // 5: karasu.v1.StatusResponse
+	(*ImportRunsRequest)(nil),            // 6: karasu.v1.ImportRunsRequest
+	(*ImportRunsResponse)(nil),           // 7: karasu.v1.ImportRunsResponse
+	(*ListRunsRequest)(nil),              // 8: karasu.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),             // 9: karasu.v1.ListRunsResponse
+	(*DeleteRunsRequest)(nil),            // 10: karasu.v1.DeleteRunsRequest
+	(*DeleteRunsResponse)(nil),           // 11: karasu.v1.DeleteRunsResponse
+	(*SearchSettings)(nil),               // 12: karasu.v1.SearchSettings
+	(*Prediction)(nil),                   // 13: karasu.v1.Prediction
+	(*Weight)(nil),                       // 14: karasu.v1.Weight
+	(*Suggestion)(nil),                   // 15: karasu.v1.Suggestion
+	(*SearchStep)(nil),                   // 16: karasu.v1.SearchStep
+	(*SearchState)(nil),                  // 17: karasu.v1.SearchState
+	(*StartSearchRequest)(nil),           // 18: karasu.v1.StartSearchRequest
+	(*StartSearchResponse)(nil),          // 19: karasu.v1.StartSearchResponse
+	(*NextConfigurationRequest)(nil),     // 20: karasu.v1.NextConfigurationRequest
+	(*NextConfigurationResponse)(nil),    // 21: karasu.v1.NextConfigurationResponse
+	(*ReportRunRequest)(nil),             // 22: karasu.v1.ReportRunRequest
+	(*ReportRunResponse)(nil),            // 23: karasu.v1.ReportRunResponse
+	(*UndoReportRequest)(nil),            // 24: karasu.v1.UndoReportRequest
+	(*UndoReportResponse)(nil),           // 25: karasu.v1.UndoReportResponse
+	(*GetSearchRequest)(nil),             // 26: karasu.v1.GetSearchRequest
+	(*GetSearchResponse)(nil),            // 27: karasu.v1.GetSearchResponse
+	(*ListSearchesRequest)(nil),          // 28: karasu.v1.ListSearchesRequest
+	(*ListSearchesResponse)(nil),         // 29: karasu.v1.ListSearchesResponse
+	(*DeleteSearchRequest)(nil),          // 30: karasu.v1.DeleteSearchRequest
+	(*DeleteSearchResponse)(nil),         // 31: karasu.v1.DeleteSearchResponse
+	(*RecommendRequest)(nil),             // 32: karasu.v1.RecommendRequest
+	(*RecommendResponse)(nil),            // 33: karasu.v1.RecommendResponse
+	(*ListPeersRequest)(nil),             // 34: karasu.v1.ListPeersRequest
+	(*Peer)(nil),                         // 35: karasu.v1.Peer
+	(*ListPeersResponse)(nil),            // 36: karasu.v1.ListPeersResponse
+	(*ListTopicsRequest)(nil),            // 37: karasu.v1.ListTopicsRequest
+	(*Topic)(nil),                        // 38: karasu.v1.Topic
+	(*ListTopicsResponse)(nil),           // 39: karasu.v1.ListTopicsResponse
+	(*PreviewShareRequest)(nil),          // 40: karasu.v1.PreviewShareRequest
+	(*SharePolicy)(nil),                  // 41: karasu.v1.SharePolicy
+	(*PreviewedRecord)(nil),              // 42: karasu.v1.PreviewedRecord
+	(*WithheldWorkload)(nil),             // 43: karasu.v1.WithheldWorkload
+	(*PreviewShareResponse)(nil),         // 44: karasu.v1.PreviewShareResponse
+	(*Argument)(nil),                     // 45: karasu.v1.Argument
+	(*ResourceMetrics)(nil),              // 46: karasu.v1.ResourceMetrics
+	(*WatchedFolder)(nil),                // 47: karasu.v1.WatchedFolder
+	(*Refusal)(nil),                      // 48: karasu.v1.Refusal
+	(*Record)(nil),                       // 49: karasu.v1.Record
+	(*RunSummary)(nil),                   // 50: karasu.v1.RunSummary
+	(*SupportModel)(nil),                 // 51: karasu.v1.SupportModel
+	(*RuntimeModel)(nil),                 // 52: karasu.v1.RuntimeModel
+	(*RuntimeExtent)(nil),                // 53: karasu.v1.RuntimeExtent
+	(*StageModel)(nil),                   // 54: karasu.v1.StageModel
+	(*StageExtent)(nil),                  // 55: karasu.v1.StageExtent
+	(*ImportExecutionsRequest)(nil),      // 56: karasu.v1.ImportExecutionsRequest
+	(*GetExecutionRequest)(nil),          // 57: karasu.v1.GetExecutionRequest
+	(*ListWorkloadsRequest)(nil),         // 58: karasu.v1.ListWorkloadsRequest
+	(*ApplyRulesRequest)(nil),            // 59: karasu.v1.ApplyRulesRequest
+	(*AttachMetricsRequest)(nil),         // 60: karasu.v1.AttachMetricsRequest
+	(*PredictRequest)(nil),               // 61: karasu.v1.PredictRequest
+	(*SweepRequest)(nil),                 // 62: karasu.v1.SweepRequest
+	(*AdviseCheckpointRequest)(nil),      // 63: karasu.v1.AdviseCheckpointRequest
+	(*CompareCheckpointsRequest)(nil),    // 64: karasu.v1.CompareCheckpointsRequest
+	(*SimulateCheckpointsRequest)(nil),   // 65: karasu.v1.SimulateCheckpointsRequest
+	(*FollowCheckpointRequest)(nil),      // 66: karasu.v1.FollowCheckpointRequest
+	(*ResetPeersRequest)(nil),            // 67: karasu.v1.ResetPeersRequest
+	(*DiagnoseRequest)(nil),              // 68: karasu.v1.DiagnoseRequest
+	(*ListMembersRequest)(nil),           // 69: karasu.v1.ListMembersRequest
+	(*ChangeMembersRequest)(nil),         // 70: karasu.v1.ChangeMembersRequest
+	(*AnnounceOrganisationRequest)(nil),  // 71: karasu.v1.AnnounceOrganisationRequest
+	(*RetractShareRequest)(nil),          // 72: karasu.v1.RetractShareRequest
+	(*ListAuditRequest)(nil),             // 73: karasu.v1.ListAuditRequest
+	(*ListRecordsRequest)(nil),           // 74: karasu.v1.ListRecordsRequest
+	(*GetRecordRequest)(nil),             // 75: karasu.v1.GetRecordRequest
+	(*BackupRequest)(nil),                // 76: karasu.v1.BackupRequest
+	(*ImportExecutionsResponse)(nil),     // 77: karasu.v1.ImportExecutionsResponse
+	(*GetExecutionResponse)(nil),         // 78: karasu.v1.GetExecutionResponse
+	(*ListWorkloadsResponse)(nil),        // 79: karasu.v1.ListWorkloadsResponse
+	(*ApplyRulesResponse)(nil),           // 80: karasu.v1.ApplyRulesResponse
+	(*AttachMetricsResponse)(nil),        // 81: karasu.v1.AttachMetricsResponse
+	(*PredictResponse)(nil),              // 82: karasu.v1.PredictResponse
+	(*SweepResponse)(nil),                // 83: karasu.v1.SweepResponse
+	(*AdviseCheckpointResponse)(nil),     // 84: karasu.v1.AdviseCheckpointResponse
+	(*CompareCheckpointsResponse)(nil),   // 85: karasu.v1.CompareCheckpointsResponse
+	(*SimulateCheckpointsResponse)(nil),  // 86: karasu.v1.SimulateCheckpointsResponse
+	(*FollowCheckpointResponse)(nil),     // 87: karasu.v1.FollowCheckpointResponse
+	(*ResetPeersResponse)(nil),           // 88: karasu.v1.ResetPeersResponse
+	(*DiagnoseResponse)(nil),             // 89: karasu.v1.DiagnoseResponse
+	(*ListMembersResponse)(nil),          // 90: karasu.v1.ListMembersResponse
+	(*ChangeMembersResponse)(nil),        // 91: karasu.v1.ChangeMembersResponse
+	(*AnnounceOrganisationResponse)(nil), // 92: karasu.v1.AnnounceOrganisationResponse
+	(*RetractShareResponse)(nil),         // 93: karasu.v1.RetractShareResponse
+	(*ListAuditResponse)(nil),            // 94: karasu.v1.ListAuditResponse
+	(*ListRecordsResponse)(nil),          // 95: karasu.v1.ListRecordsResponse
+	(*GetRecordResponse)(nil),            // 96: karasu.v1.GetRecordResponse
+	(*BackupResponse)(nil),               // 97: karasu.v1.BackupResponse
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
 	45, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
@@ -3804,45 +3847,53 @@ var file_karasu_v1_api_proto_depIdxs = []int32{
 	67, // 78: karasu.v1.KarasuService.ResetPeers:input_type -> karasu.v1.ResetPeersRequest
 	68, // 79: karasu.v1.KarasuService.Diagnose:input_type -> karasu.v1.DiagnoseRequest
 	37, // 80: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	40, // 81: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	69, // 82: karasu.v1.KarasuService.ListAudit:input_type -> karasu.v1.ListAuditRequest
-	70, // 83: karasu.v1.KarasuService.ListRecords:input_type -> karasu.v1.ListRecordsRequest
-	71, // 84: karasu.v1.KarasuService.GetRecord:input_type -> karasu.v1.GetRecordRequest
-	72, // 85: karasu.v1.KarasuService.Backup:input_type -> karasu.v1.BackupRequest
-	5,  // 86: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 87: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 88: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 89: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	73, // 90: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
-	74, // 91: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
-	75, // 92: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
-	76, // 93: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
-	77, // 94: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
-	19, // 95: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 96: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 97: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 98: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 99: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 100: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 101: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 102: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	78, // 103: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
-	79, // 104: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
-	80, // 105: karasu.v1.KarasuService.AdviseCheckpoint:output_type -> karasu.v1.AdviseCheckpointResponse
-	81, // 106: karasu.v1.KarasuService.CompareCheckpoints:output_type -> karasu.v1.CompareCheckpointsResponse
-	82, // 107: karasu.v1.KarasuService.SimulateCheckpoints:output_type -> karasu.v1.SimulateCheckpointsResponse
-	83, // 108: karasu.v1.KarasuService.FollowCheckpoint:output_type -> karasu.v1.FollowCheckpointResponse
-	36, // 109: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	84, // 110: karasu.v1.KarasuService.ResetPeers:output_type -> karasu.v1.ResetPeersResponse
-	85, // 111: karasu.v1.KarasuService.Diagnose:output_type -> karasu.v1.DiagnoseResponse
-	39, // 112: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	44, // 113: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	86, // 114: karasu.v1.KarasuService.ListAudit:output_type -> karasu.v1.ListAuditResponse
-	87, // 115: karasu.v1.KarasuService.ListRecords:output_type -> karasu.v1.ListRecordsResponse
-	88, // 116: karasu.v1.KarasuService.GetRecord:output_type -> karasu.v1.GetRecordResponse
-	89, // 117: karasu.v1.KarasuService.Backup:output_type -> karasu.v1.BackupResponse
-	86, // [86:118] is the sub-list for method output_type
-	54, // [54:86] is the sub-list for method input_type
+	69, // 81: karasu.v1.KarasuService.ListMembers:input_type -> karasu.v1.ListMembersRequest
+	70, // 82: karasu.v1.KarasuService.ChangeMembers:input_type -> karasu.v1.ChangeMembersRequest
+	71, // 83: karasu.v1.KarasuService.AnnounceOrganisation:input_type -> karasu.v1.AnnounceOrganisationRequest
+	72, // 84: karasu.v1.KarasuService.RetractShare:input_type -> karasu.v1.RetractShareRequest
+	40, // 85: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	73, // 86: karasu.v1.KarasuService.ListAudit:input_type -> karasu.v1.ListAuditRequest
+	74, // 87: karasu.v1.KarasuService.ListRecords:input_type -> karasu.v1.ListRecordsRequest
+	75, // 88: karasu.v1.KarasuService.GetRecord:input_type -> karasu.v1.GetRecordRequest
+	76, // 89: karasu.v1.KarasuService.Backup:input_type -> karasu.v1.BackupRequest
+	5,  // 90: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,  // 91: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,  // 92: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11, // 93: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	77, // 94: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
+	78, // 95: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
+	79, // 96: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
+	80, // 97: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
+	81, // 98: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
+	19, // 99: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21, // 100: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23, // 101: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25, // 102: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27, // 103: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29, // 104: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31, // 105: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33, // 106: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	82, // 107: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
+	83, // 108: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
+	84, // 109: karasu.v1.KarasuService.AdviseCheckpoint:output_type -> karasu.v1.AdviseCheckpointResponse
+	85, // 110: karasu.v1.KarasuService.CompareCheckpoints:output_type -> karasu.v1.CompareCheckpointsResponse
+	86, // 111: karasu.v1.KarasuService.SimulateCheckpoints:output_type -> karasu.v1.SimulateCheckpointsResponse
+	87, // 112: karasu.v1.KarasuService.FollowCheckpoint:output_type -> karasu.v1.FollowCheckpointResponse
+	36, // 113: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	88, // 114: karasu.v1.KarasuService.ResetPeers:output_type -> karasu.v1.ResetPeersResponse
+	89, // 115: karasu.v1.KarasuService.Diagnose:output_type -> karasu.v1.DiagnoseResponse
+	39, // 116: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	90, // 117: karasu.v1.KarasuService.ListMembers:output_type -> karasu.v1.ListMembersResponse
+	91, // 118: karasu.v1.KarasuService.ChangeMembers:output_type -> karasu.v1.ChangeMembersResponse
+	92, // 119: karasu.v1.KarasuService.AnnounceOrganisation:output_type -> karasu.v1.AnnounceOrganisationResponse
+	93, // 120: karasu.v1.KarasuService.RetractShare:output_type -> karasu.v1.RetractShareResponse
+	44, // 121: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	94, // 122: karasu.v1.KarasuService.ListAudit:output_type -> karasu.v1.ListAuditResponse
+	95, // 123: karasu.v1.KarasuService.ListRecords:output_type -> karasu.v1.ListRecordsResponse
+	96, // 124: karasu.v1.KarasuService.GetRecord:output_type -> karasu.v1.GetRecordResponse
+	97, // 125: karasu.v1.KarasuService.Backup:output_type -> karasu.v1.BackupResponse
+	90, // [90:126] is the sub-list for method output_type
+	54, // [54:90] is the sub-list for method input_type
 	54, // [54:54] is the sub-list for extension type_name
 	54, // [54:54] is the sub-list for extension extendee
 	0,  // [0:54] is the sub-list for field type_name
@@ -3854,6 +3905,7 @@ func file_karasu_v1_api_proto_init() {
 		return
 	}
 	file_karasu_v1_checkpoint_proto_init()
+	file_karasu_v1_circle_proto_init()
 	file_karasu_v1_execution_proto_init()
 	file_karasu_v1_network_proto_init()
 	file_karasu_v1_operations_proto_init()

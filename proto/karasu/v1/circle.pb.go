@@ -516,15 +516,12 @@ func (x *AnnounceOrganisationResponse) GetPeers() uint32 {
 
 type RetractShareRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One of the three says what: all workloads of a job, a topic pattern, or a record's
-	// key.
+	// One of the two says what: all workloads of a job, or a topic pattern. Neither, with
+	// nothing else, only lists what is retracted.
 	Job   string `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	Topic string `protobuf:"bytes,2,opt,name=topic,proto3" json:"topic,omitempty"`
-	Key   string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
-	// Allow it again.
-	Undo bool `protobuf:"varint,4,opt,name=undo,proto3" json:"undo,omitempty"`
-	// Only say what would be retracted.
-	DryRun        bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Let it leave again.
+	Undo          bool `protobuf:"varint,3,opt,name=undo,proto3" json:"undo,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -573,13 +570,6 @@ func (x *RetractShareRequest) GetTopic() string {
 	return ""
 }
 
-func (x *RetractShareRequest) GetKey() string {
-	if x != nil {
-		return x.Key
-	}
-	return ""
-}
-
 func (x *RetractShareRequest) GetUndo() bool {
 	if x != nil {
 		return x.Undo
@@ -587,16 +577,14 @@ func (x *RetractShareRequest) GetUndo() bool {
 	return false
 }
 
-func (x *RetractShareRequest) GetDryRun() bool {
-	if x != nil {
-		return x.DryRun
-	}
-	return false
-}
-
 type RetractShareResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Records       []*RetractedRecord     `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Records that were withdrawn, or shared again, by this request.
+	Withdrawn uint32 `protobuf:"varint,1,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
+	Shared    uint32 `protobuf:"varint,2,opt,name=shared,proto3" json:"shared,omitempty"`
+	// What is retracted now.
+	Jobs          []string `protobuf:"bytes,3,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	Topics        []string `protobuf:"bytes,4,rep,name=topics,proto3" json:"topics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -631,72 +619,32 @@ func (*RetractShareResponse) Descriptor() ([]byte, []int) {
 	return file_karasu_v1_circle_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *RetractShareResponse) GetRecords() []*RetractedRecord {
+func (x *RetractShareResponse) GetWithdrawn() uint32 {
 	if x != nil {
-		return x.Records
+		return x.Withdrawn
+	}
+	return 0
+}
+
+func (x *RetractShareResponse) GetShared() uint32 {
+	if x != nil {
+		return x.Shared
+	}
+	return 0
+}
+
+func (x *RetractShareResponse) GetJobs() []string {
+	if x != nil {
+		return x.Jobs
 	}
 	return nil
 }
 
-type RetractedRecord struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Topic string                 `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
-	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// A retraction was published now; else there was nothing to withdraw.
-	Withdrawn     bool `protobuf:"varint,3,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RetractedRecord) Reset() {
-	*x = RetractedRecord{}
-	mi := &file_karasu_v1_circle_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RetractedRecord) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RetractedRecord) ProtoMessage() {}
-
-func (x *RetractedRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_karasu_v1_circle_proto_msgTypes[9]
+func (x *RetractShareResponse) GetTopics() []string {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
+		return x.Topics
 	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RetractedRecord.ProtoReflect.Descriptor instead.
-func (*RetractedRecord) Descriptor() ([]byte, []int) {
-	return file_karasu_v1_circle_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *RetractedRecord) GetTopic() string {
-	if x != nil {
-		return x.Topic
-	}
-	return ""
-}
-
-func (x *RetractedRecord) GetKey() string {
-	if x != nil {
-		return x.Key
-	}
-	return ""
-}
-
-func (x *RetractedRecord) GetWithdrawn() bool {
-	if x != nil {
-		return x.Withdrawn
-	}
-	return false
+	return nil
 }
 
 var File_karasu_v1_circle_proto protoreflect.FileDescriptor
@@ -740,19 +688,16 @@ const file_karasu_v1_circle_proto_rawDesc = "" +
 	"\x1cAnnounceOrganisationResponse\x12\x10\n" +
 	"\x03new\x18\x01 \x01(\bR\x03new\x12'\n" +
 	"\x0forganisation_id\x18\x02 \x01(\tR\x0eorganisationId\x12\x14\n" +
-	"\x05peers\x18\x03 \x01(\rR\x05peers\"|\n" +
+	"\x05peers\x18\x03 \x01(\rR\x05peers\"Q\n" +
 	"\x13RetractShareRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
-	"\x05topic\x18\x02 \x01(\tR\x05topic\x12\x10\n" +
-	"\x03key\x18\x03 \x01(\tR\x03key\x12\x12\n" +
-	"\x04undo\x18\x04 \x01(\bR\x04undo\x12\x17\n" +
-	"\adry_run\x18\x05 \x01(\bR\x06dryRun\"L\n" +
-	"\x14RetractShareResponse\x124\n" +
-	"\arecords\x18\x01 \x03(\v2\x1a.karasu.v1.RetractedRecordR\arecords\"W\n" +
-	"\x0fRetractedRecord\x12\x14\n" +
-	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1c\n" +
-	"\twithdrawn\x18\x03 \x01(\bR\twithdrawnB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
+	"\x05topic\x18\x02 \x01(\tR\x05topic\x12\x12\n" +
+	"\x04undo\x18\x03 \x01(\bR\x04undo\"x\n" +
+	"\x14RetractShareResponse\x12\x1c\n" +
+	"\twithdrawn\x18\x01 \x01(\rR\twithdrawn\x12\x16\n" +
+	"\x06shared\x18\x02 \x01(\rR\x06shared\x12\x12\n" +
+	"\x04jobs\x18\x03 \x03(\tR\x04jobs\x12\x16\n" +
+	"\x06topics\x18\x04 \x03(\tR\x06topicsB;Z9github.com/karasu-project/karasu/proto/karasu/v1;karasuv1b\x06proto3"
 
 var (
 	file_karasu_v1_circle_proto_rawDescOnce sync.Once
@@ -766,7 +711,7 @@ func file_karasu_v1_circle_proto_rawDescGZIP() []byte {
 	return file_karasu_v1_circle_proto_rawDescData
 }
 
-var file_karasu_v1_circle_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_karasu_v1_circle_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_karasu_v1_circle_proto_goTypes = []any{
 	(*ListMembersRequest)(nil),           // 0: karasu.v1.ListMembersRequest
 	(*ListMembersResponse)(nil),          // 1: karasu.v1.ListMembersResponse
@@ -777,19 +722,17 @@ var file_karasu_v1_circle_proto_goTypes = []any{
 	(*AnnounceOrganisationResponse)(nil), // 6: karasu.v1.AnnounceOrganisationResponse
 	(*RetractShareRequest)(nil),          // 7: karasu.v1.RetractShareRequest
 	(*RetractShareResponse)(nil),         // 8: karasu.v1.RetractShareResponse
-	(*RetractedRecord)(nil),              // 9: karasu.v1.RetractedRecord
-	(Role)(0),                            // 10: karasu.v1.Role
+	(Role)(0),                            // 9: karasu.v1.Role
 }
 var file_karasu_v1_circle_proto_depIdxs = []int32{
-	2,  // 0: karasu.v1.ListMembersResponse.members:type_name -> karasu.v1.CircleMember
-	10, // 1: karasu.v1.CircleMember.role:type_name -> karasu.v1.Role
-	10, // 2: karasu.v1.ChangeMembersRequest.role:type_name -> karasu.v1.Role
-	9,  // 3: karasu.v1.RetractShareResponse.records:type_name -> karasu.v1.RetractedRecord
-	4,  // [4:4] is the sub-list for method output_type
-	4,  // [4:4] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	2, // 0: karasu.v1.ListMembersResponse.members:type_name -> karasu.v1.CircleMember
+	9, // 1: karasu.v1.CircleMember.role:type_name -> karasu.v1.Role
+	9, // 2: karasu.v1.ChangeMembersRequest.role:type_name -> karasu.v1.Role
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_circle_proto_init() }
@@ -804,7 +747,7 @@ func file_karasu_v1_circle_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_karasu_v1_circle_proto_rawDesc), len(file_karasu_v1_circle_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -107,6 +107,18 @@ const (
 	// KarasuServiceListTopicsProcedure is the fully-qualified name of the KarasuService's ListTopics
 	// RPC.
 	KarasuServiceListTopicsProcedure = "/karasu.v1.KarasuService/ListTopics"
+	// KarasuServiceListMembersProcedure is the fully-qualified name of the KarasuService's ListMembers
+	// RPC.
+	KarasuServiceListMembersProcedure = "/karasu.v1.KarasuService/ListMembers"
+	// KarasuServiceChangeMembersProcedure is the fully-qualified name of the KarasuService's
+	// ChangeMembers RPC.
+	KarasuServiceChangeMembersProcedure = "/karasu.v1.KarasuService/ChangeMembers"
+	// KarasuServiceAnnounceOrganisationProcedure is the fully-qualified name of the KarasuService's
+	// AnnounceOrganisation RPC.
+	KarasuServiceAnnounceOrganisationProcedure = "/karasu.v1.KarasuService/AnnounceOrganisation"
+	// KarasuServiceRetractShareProcedure is the fully-qualified name of the KarasuService's
+	// RetractShare RPC.
+	KarasuServiceRetractShareProcedure = "/karasu.v1.KarasuService/RetractShare"
 	// KarasuServicePreviewShareProcedure is the fully-qualified name of the KarasuService's
 	// PreviewShare RPC.
 	KarasuServicePreviewShareProcedure = "/karasu.v1.KarasuService/PreviewShare"
@@ -183,6 +195,15 @@ type KarasuServiceClient interface {
 	Diagnose(context.Context, *connect.Request[v1.DiagnoseRequest]) (*connect.Response[v1.DiagnoseResponse], error)
 	// ListTopics lists topics with what is known under each.
 	ListTopics(context.Context, *connect.Request[v1.ListTopicsRequest]) (*connect.Response[v1.ListTopicsResponse], error)
+	// ListMembers says who is in the circle.
+	ListMembers(context.Context, *connect.Request[v1.ListMembersRequest]) (*connect.Response[v1.ListMembersResponse], error)
+	// ChangeMembers puts an organisation on the circle's list or takes it off. The daemon
+	// has to be an admin's.
+	ChangeMembers(context.Context, *connect.Request[v1.ChangeMembersRequest]) (*connect.Response[v1.ChangeMembersResponse], error)
+	// AnnounceOrganisation publishes what an organisation's key signed about its hosts.
+	AnnounceOrganisation(context.Context, *connect.Request[v1.AnnounceOrganisationRequest]) (*connect.Response[v1.AnnounceOrganisationResponse], error)
+	// RetractShare withdraws what was shared of a job or topic, and keeps it from leaving.
+	RetractShare(context.Context, *connect.Request[v1.RetractShareRequest]) (*connect.Response[v1.RetractShareResponse], error)
 	// PreviewShare shows exactly the records that leave.
 	PreviewShare(context.Context, *connect.Request[v1.PreviewShareRequest]) (*connect.Response[v1.PreviewShareResponse], error)
 	// ListAudit lists what has left, record by record.
@@ -368,6 +389,30 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(karasuServiceMethods.ByName("ListTopics")),
 			connect.WithClientOptions(opts...),
 		),
+		listMembers: connect.NewClient[v1.ListMembersRequest, v1.ListMembersResponse](
+			httpClient,
+			baseURL+KarasuServiceListMembersProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ListMembers")),
+			connect.WithClientOptions(opts...),
+		),
+		changeMembers: connect.NewClient[v1.ChangeMembersRequest, v1.ChangeMembersResponse](
+			httpClient,
+			baseURL+KarasuServiceChangeMembersProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ChangeMembers")),
+			connect.WithClientOptions(opts...),
+		),
+		announceOrganisation: connect.NewClient[v1.AnnounceOrganisationRequest, v1.AnnounceOrganisationResponse](
+			httpClient,
+			baseURL+KarasuServiceAnnounceOrganisationProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("AnnounceOrganisation")),
+			connect.WithClientOptions(opts...),
+		),
+		retractShare: connect.NewClient[v1.RetractShareRequest, v1.RetractShareResponse](
+			httpClient,
+			baseURL+KarasuServiceRetractShareProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("RetractShare")),
+			connect.WithClientOptions(opts...),
+		),
 		previewShare: connect.NewClient[v1.PreviewShareRequest, v1.PreviewShareResponse](
 			httpClient,
 			baseURL+KarasuServicePreviewShareProcedure,
@@ -403,38 +448,42 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 
 // karasuServiceClient implements KarasuServiceClient.
 type karasuServiceClient struct {
-	status              *connect.Client[v1.StatusRequest, v1.StatusResponse]
-	importRuns          *connect.Client[v1.ImportRunsRequest, v1.ImportRunsResponse]
-	listRuns            *connect.Client[v1.ListRunsRequest, v1.ListRunsResponse]
-	deleteRuns          *connect.Client[v1.DeleteRunsRequest, v1.DeleteRunsResponse]
-	importExecutions    *connect.Client[v1.ImportExecutionsRequest, v1.ImportExecutionsResponse]
-	getExecution        *connect.Client[v1.GetExecutionRequest, v1.GetExecutionResponse]
-	listWorkloads       *connect.Client[v1.ListWorkloadsRequest, v1.ListWorkloadsResponse]
-	applyRules          *connect.Client[v1.ApplyRulesRequest, v1.ApplyRulesResponse]
-	attachMetrics       *connect.Client[v1.AttachMetricsRequest, v1.AttachMetricsResponse]
-	startSearch         *connect.Client[v1.StartSearchRequest, v1.StartSearchResponse]
-	nextConfiguration   *connect.Client[v1.NextConfigurationRequest, v1.NextConfigurationResponse]
-	reportRun           *connect.Client[v1.ReportRunRequest, v1.ReportRunResponse]
-	undoReport          *connect.Client[v1.UndoReportRequest, v1.UndoReportResponse]
-	getSearch           *connect.Client[v1.GetSearchRequest, v1.GetSearchResponse]
-	listSearches        *connect.Client[v1.ListSearchesRequest, v1.ListSearchesResponse]
-	deleteSearch        *connect.Client[v1.DeleteSearchRequest, v1.DeleteSearchResponse]
-	recommend           *connect.Client[v1.RecommendRequest, v1.RecommendResponse]
-	predict             *connect.Client[v1.PredictRequest, v1.PredictResponse]
-	sweep               *connect.Client[v1.SweepRequest, v1.SweepResponse]
-	adviseCheckpoint    *connect.Client[v1.AdviseCheckpointRequest, v1.AdviseCheckpointResponse]
-	compareCheckpoints  *connect.Client[v1.CompareCheckpointsRequest, v1.CompareCheckpointsResponse]
-	simulateCheckpoints *connect.Client[v1.SimulateCheckpointsRequest, v1.SimulateCheckpointsResponse]
-	followCheckpoint    *connect.Client[v1.FollowCheckpointRequest, v1.FollowCheckpointResponse]
-	listPeers           *connect.Client[v1.ListPeersRequest, v1.ListPeersResponse]
-	resetPeers          *connect.Client[v1.ResetPeersRequest, v1.ResetPeersResponse]
-	diagnose            *connect.Client[v1.DiagnoseRequest, v1.DiagnoseResponse]
-	listTopics          *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
-	previewShare        *connect.Client[v1.PreviewShareRequest, v1.PreviewShareResponse]
-	listAudit           *connect.Client[v1.ListAuditRequest, v1.ListAuditResponse]
-	listRecords         *connect.Client[v1.ListRecordsRequest, v1.ListRecordsResponse]
-	getRecord           *connect.Client[v1.GetRecordRequest, v1.GetRecordResponse]
-	backup              *connect.Client[v1.BackupRequest, v1.BackupResponse]
+	status               *connect.Client[v1.StatusRequest, v1.StatusResponse]
+	importRuns           *connect.Client[v1.ImportRunsRequest, v1.ImportRunsResponse]
+	listRuns             *connect.Client[v1.ListRunsRequest, v1.ListRunsResponse]
+	deleteRuns           *connect.Client[v1.DeleteRunsRequest, v1.DeleteRunsResponse]
+	importExecutions     *connect.Client[v1.ImportExecutionsRequest, v1.ImportExecutionsResponse]
+	getExecution         *connect.Client[v1.GetExecutionRequest, v1.GetExecutionResponse]
+	listWorkloads        *connect.Client[v1.ListWorkloadsRequest, v1.ListWorkloadsResponse]
+	applyRules           *connect.Client[v1.ApplyRulesRequest, v1.ApplyRulesResponse]
+	attachMetrics        *connect.Client[v1.AttachMetricsRequest, v1.AttachMetricsResponse]
+	startSearch          *connect.Client[v1.StartSearchRequest, v1.StartSearchResponse]
+	nextConfiguration    *connect.Client[v1.NextConfigurationRequest, v1.NextConfigurationResponse]
+	reportRun            *connect.Client[v1.ReportRunRequest, v1.ReportRunResponse]
+	undoReport           *connect.Client[v1.UndoReportRequest, v1.UndoReportResponse]
+	getSearch            *connect.Client[v1.GetSearchRequest, v1.GetSearchResponse]
+	listSearches         *connect.Client[v1.ListSearchesRequest, v1.ListSearchesResponse]
+	deleteSearch         *connect.Client[v1.DeleteSearchRequest, v1.DeleteSearchResponse]
+	recommend            *connect.Client[v1.RecommendRequest, v1.RecommendResponse]
+	predict              *connect.Client[v1.PredictRequest, v1.PredictResponse]
+	sweep                *connect.Client[v1.SweepRequest, v1.SweepResponse]
+	adviseCheckpoint     *connect.Client[v1.AdviseCheckpointRequest, v1.AdviseCheckpointResponse]
+	compareCheckpoints   *connect.Client[v1.CompareCheckpointsRequest, v1.CompareCheckpointsResponse]
+	simulateCheckpoints  *connect.Client[v1.SimulateCheckpointsRequest, v1.SimulateCheckpointsResponse]
+	followCheckpoint     *connect.Client[v1.FollowCheckpointRequest, v1.FollowCheckpointResponse]
+	listPeers            *connect.Client[v1.ListPeersRequest, v1.ListPeersResponse]
+	resetPeers           *connect.Client[v1.ResetPeersRequest, v1.ResetPeersResponse]
+	diagnose             *connect.Client[v1.DiagnoseRequest, v1.DiagnoseResponse]
+	listTopics           *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
+	listMembers          *connect.Client[v1.ListMembersRequest, v1.ListMembersResponse]
+	changeMembers        *connect.Client[v1.ChangeMembersRequest, v1.ChangeMembersResponse]
+	announceOrganisation *connect.Client[v1.AnnounceOrganisationRequest, v1.AnnounceOrganisationResponse]
+	retractShare         *connect.Client[v1.RetractShareRequest, v1.RetractShareResponse]
+	previewShare         *connect.Client[v1.PreviewShareRequest, v1.PreviewShareResponse]
+	listAudit            *connect.Client[v1.ListAuditRequest, v1.ListAuditResponse]
+	listRecords          *connect.Client[v1.ListRecordsRequest, v1.ListRecordsResponse]
+	getRecord            *connect.Client[v1.GetRecordRequest, v1.GetRecordResponse]
+	backup               *connect.Client[v1.BackupRequest, v1.BackupResponse]
 }
 
 // Status calls karasu.v1.KarasuService.Status.
@@ -572,6 +621,26 @@ func (c *karasuServiceClient) ListTopics(ctx context.Context, req *connect.Reque
 	return c.listTopics.CallUnary(ctx, req)
 }
 
+// ListMembers calls karasu.v1.KarasuService.ListMembers.
+func (c *karasuServiceClient) ListMembers(ctx context.Context, req *connect.Request[v1.ListMembersRequest]) (*connect.Response[v1.ListMembersResponse], error) {
+	return c.listMembers.CallUnary(ctx, req)
+}
+
+// ChangeMembers calls karasu.v1.KarasuService.ChangeMembers.
+func (c *karasuServiceClient) ChangeMembers(ctx context.Context, req *connect.Request[v1.ChangeMembersRequest]) (*connect.Response[v1.ChangeMembersResponse], error) {
+	return c.changeMembers.CallUnary(ctx, req)
+}
+
+// AnnounceOrganisation calls karasu.v1.KarasuService.AnnounceOrganisation.
+func (c *karasuServiceClient) AnnounceOrganisation(ctx context.Context, req *connect.Request[v1.AnnounceOrganisationRequest]) (*connect.Response[v1.AnnounceOrganisationResponse], error) {
+	return c.announceOrganisation.CallUnary(ctx, req)
+}
+
+// RetractShare calls karasu.v1.KarasuService.RetractShare.
+func (c *karasuServiceClient) RetractShare(ctx context.Context, req *connect.Request[v1.RetractShareRequest]) (*connect.Response[v1.RetractShareResponse], error) {
+	return c.retractShare.CallUnary(ctx, req)
+}
+
 // PreviewShare calls karasu.v1.KarasuService.PreviewShare.
 func (c *karasuServiceClient) PreviewShare(ctx context.Context, req *connect.Request[v1.PreviewShareRequest]) (*connect.Response[v1.PreviewShareResponse], error) {
 	return c.previewShare.CallUnary(ctx, req)
@@ -659,6 +728,15 @@ type KarasuServiceHandler interface {
 	Diagnose(context.Context, *connect.Request[v1.DiagnoseRequest]) (*connect.Response[v1.DiagnoseResponse], error)
 	// ListTopics lists topics with what is known under each.
 	ListTopics(context.Context, *connect.Request[v1.ListTopicsRequest]) (*connect.Response[v1.ListTopicsResponse], error)
+	// ListMembers says who is in the circle.
+	ListMembers(context.Context, *connect.Request[v1.ListMembersRequest]) (*connect.Response[v1.ListMembersResponse], error)
+	// ChangeMembers puts an organisation on the circle's list or takes it off. The daemon
+	// has to be an admin's.
+	ChangeMembers(context.Context, *connect.Request[v1.ChangeMembersRequest]) (*connect.Response[v1.ChangeMembersResponse], error)
+	// AnnounceOrganisation publishes what an organisation's key signed about its hosts.
+	AnnounceOrganisation(context.Context, *connect.Request[v1.AnnounceOrganisationRequest]) (*connect.Response[v1.AnnounceOrganisationResponse], error)
+	// RetractShare withdraws what was shared of a job or topic, and keeps it from leaving.
+	RetractShare(context.Context, *connect.Request[v1.RetractShareRequest]) (*connect.Response[v1.RetractShareResponse], error)
 	// PreviewShare shows exactly the records that leave.
 	PreviewShare(context.Context, *connect.Request[v1.PreviewShareRequest]) (*connect.Response[v1.PreviewShareResponse], error)
 	// ListAudit lists what has left, record by record.
@@ -840,6 +918,30 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(karasuServiceMethods.ByName("ListTopics")),
 		connect.WithHandlerOptions(opts...),
 	)
+	karasuServiceListMembersHandler := connect.NewUnaryHandler(
+		KarasuServiceListMembersProcedure,
+		svc.ListMembers,
+		connect.WithSchema(karasuServiceMethods.ByName("ListMembers")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceChangeMembersHandler := connect.NewUnaryHandler(
+		KarasuServiceChangeMembersProcedure,
+		svc.ChangeMembers,
+		connect.WithSchema(karasuServiceMethods.ByName("ChangeMembers")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceAnnounceOrganisationHandler := connect.NewUnaryHandler(
+		KarasuServiceAnnounceOrganisationProcedure,
+		svc.AnnounceOrganisation,
+		connect.WithSchema(karasuServiceMethods.ByName("AnnounceOrganisation")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceRetractShareHandler := connect.NewUnaryHandler(
+		KarasuServiceRetractShareProcedure,
+		svc.RetractShare,
+		connect.WithSchema(karasuServiceMethods.ByName("RetractShare")),
+		connect.WithHandlerOptions(opts...),
+	)
 	karasuServicePreviewShareHandler := connect.NewUnaryHandler(
 		KarasuServicePreviewShareProcedure,
 		svc.PreviewShare,
@@ -926,6 +1028,14 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 			karasuServiceDiagnoseHandler.ServeHTTP(w, r)
 		case KarasuServiceListTopicsProcedure:
 			karasuServiceListTopicsHandler.ServeHTTP(w, r)
+		case KarasuServiceListMembersProcedure:
+			karasuServiceListMembersHandler.ServeHTTP(w, r)
+		case KarasuServiceChangeMembersProcedure:
+			karasuServiceChangeMembersHandler.ServeHTTP(w, r)
+		case KarasuServiceAnnounceOrganisationProcedure:
+			karasuServiceAnnounceOrganisationHandler.ServeHTTP(w, r)
+		case KarasuServiceRetractShareProcedure:
+			karasuServiceRetractShareHandler.ServeHTTP(w, r)
 		case KarasuServicePreviewShareProcedure:
 			karasuServicePreviewShareHandler.ServeHTTP(w, r)
 		case KarasuServiceListAuditProcedure:
@@ -1051,6 +1161,22 @@ func (UnimplementedKarasuServiceHandler) Diagnose(context.Context, *connect.Requ
 
 func (UnimplementedKarasuServiceHandler) ListTopics(context.Context, *connect.Request[v1.ListTopicsRequest]) (*connect.Response[v1.ListTopicsResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ListTopics is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ListMembers(context.Context, *connect.Request[v1.ListMembersRequest]) (*connect.Response[v1.ListMembersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ListMembers is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ChangeMembers(context.Context, *connect.Request[v1.ChangeMembersRequest]) (*connect.Response[v1.ChangeMembersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ChangeMembers is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) AnnounceOrganisation(context.Context, *connect.Request[v1.AnnounceOrganisationRequest]) (*connect.Response[v1.AnnounceOrganisationResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.AnnounceOrganisation is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) RetractShare(context.Context, *connect.Request[v1.RetractShareRequest]) (*connect.Response[v1.RetractShareResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.RetractShare is not implemented"))
 }
 
 func (UnimplementedKarasuServiceHandler) PreviewShare(context.Context, *connect.Request[v1.PreviewShareRequest]) (*connect.Response[v1.PreviewShareResponse], error) {
