@@ -105,8 +105,13 @@ func (a *App) metricsSource() metrics.Source {
 			s := a.exchange.Stats()
 			out := metrics.Exchange{
 				RecordsIn: s.RecordsIn, RecordsOut: s.RecordsOut, Rejected: make(map[string]uint64, len(s.Rejected)),
-				SyncBytesIn: s.SyncBytesIn, SyncBytesOut: s.SyncBytesOut, Syncs: s.Syncs, SyncsFailed: s.SyncsFailed,
-				LastSync: s.LastSync, Topics: s.Topics, Greylisted: len(a.exchange.Greylisted()),
+				SyncBytesIn: s.SyncBytesIn, SyncBytesOut: s.SyncBytesOut, SyncRounds: s.SyncRounds, Syncs: s.Syncs, SyncsFailed: s.SyncsFailed,
+				LastSync: s.LastSync, Topics: s.Topics,
+			}
+			for _, o := range a.exchange.Offenders() {
+				if o.Greylisted > 0 {
+					out.Greylisted++
+				}
 			}
 			for reason, n := range s.Rejected {
 				out.Rejected[string(reason)] = n

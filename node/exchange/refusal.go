@@ -86,6 +86,8 @@ type Stats struct {
 	Rejected map[Reason]uint64
 	// SyncBytesIn and SyncBytesOut are the payload of sync streams.
 	SyncBytesIn, SyncBytesOut uint64
+	// SyncRounds are turns of sync streams: something was sent, and something came back.
+	SyncRounds uint64
 	// Syncs are sessions that ended well, SyncsFailed the others, both directions.
 	Syncs, SyncsFailed uint64
 	// LastSync is when the last session ended well; zero is never.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -250,15 +251,24 @@ func notSpoken(err error) bool {
 type tapped struct {
 	network.Stream
 	e *Exchange
+	// wrote is set between a write and the next read, which ends a round.
+	wrote atomic.Bool
 }
 
 func (t *tapped) Read(b []byte) (int, error) {
 	n, err := t.Stream.Read(b)
-	t.e.counters.add(func(s *Stats) { s.SyncBytesIn += uint64(n) })
+	round := n > 0 && t.wrote.Swap(false)
+	t.e.counters.add(func(s *Stats) {
+		s.SyncBytesIn += uint64(n)
+		if round {
+			s.SyncRounds++
+		}
+	})
 	return n, err
 }
 
 func (t *tapped) Write(b []byte) (int, error) {
+	t.wrote.Store(true)
 	t.e.opts.Tap(string(t.e.opts.Reconciler.Protocol()), b)
 	n, err := t.Stream.Write(b)
 	t.e.counters.add(func(s *Stats) { s.SyncBytesOut += uint64(n) })
