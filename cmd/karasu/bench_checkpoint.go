@@ -17,6 +17,7 @@ import (
 // Parts of the checkpoint benchmark.
 const (
 	partPredictors = "predictors"
+	partPredicted  = "predicted"
 	partCuts       = "cuts"
 )
 
@@ -28,22 +29,24 @@ const (
 
 type benchCheckpointCmd struct {
 	Data  string   `help:"Folder with stages/tpc.jsonl, stages/workflows.jsonl and stages/history.csv." placeholder:"DIR" type:"path" required:""`
-	Parts []string `help:"Of predictors and cuts. Default: both." placeholder:"NAME"`
+	Parts []string `help:"Of predictors, predicted and cuts. Default: all." placeholder:"NAME"`
 	Every int      `help:"Leave out one group of queries in so many, to be quicker." default:"1"`
 	jsonFlag
 }
 
 // Help implements kong's interface for examples.
 func (benchCheckpointCmd) Help() string {
-	return `Predicts stages of queries that were left out and of recurring jobs, and cuts public stage
-graphs: how much temporary storage a cut frees beside the best known one, how much work a
-failure costs with and without, and how long it takes to find. The exact method has 0.18 s a
-graph.
+	return `Predicts stages of queries that were left out and of recurring jobs (predictors), plans cuts
+from these predictions, once at submission and again whenever a stage ends (predicted), and
+cuts public stage graphs (cuts): how much temporary storage a cut frees beside the best known
+one, how much work a failure costs with and without, and how long it takes to find. The exact
+method has 0.18 s a graph.
 
 Examples:
 
   karasu bench checkpoint --data measurements
-  karasu bench checkpoint --data measurements --parts cuts --json`
+  karasu bench checkpoint --data measurements --parts cuts --json
+  karasu bench checkpoint --data measurements --parts predicted --every 5`
 }
 
 // checkpointReport is what is printed.
@@ -59,24 +62,23 @@ func (c benchCheckpointCmd) Run(a *app) error {
 		return usagef("--every must be 1 or more: %d", c.Every)
 	}
 	for _, p := range c.Parts {
-		if p != partPredictors && p != partCuts {
-			return usagef("--parts: %q, want %s or %s", p, partPredictors, partCuts)
+		if p != partPredictors && p != partPredicted && p != partCuts {
+			return usagef("--parts: %q, want %s, %s or %s", p, partPredictors, partPredicted, partCuts)
 		}
 	}
 	begin := time.Now()
 	var report checkpointReport
-	if c.wants(partPredictors) {
-		rows, err := c.predictors(a.ctx)
-		if err != nil {
+	if c.wants(partPredictors) || c.wants(partPredicted) {
+		if err := c.models(a, &report); err != nil {
 			return err
 		}
-		report.Predictors = rows
 	}
 	if c.wants(partCuts) {
 		rows, err := c.cuts(begin, progress(a, "graphs"))
 		if err != nil {
 			return err
 		}
+		rows.Predicted = report.Predicted
 		report.Report = rows
 	}
 	report.WallSeconds = time.Since(begin).Seconds()
@@ -87,7 +89,7 @@ func (c benchCheckpointCmd) Run(a *app) error {
 		if err := stagereplay.Print(a.stdout, report.Predictors); err != nil {
 			return err
 		}
-		if c.wants(partCuts) {
+		if len(report.Predicted)+len(report.Optimality) > 0 {
 			if _, err := fmt.Fprintln(a.stdout); err != nil {
 				return err
 			}
@@ -108,17 +110,39 @@ func (c benchCheckpointCmd) open(name string) (*os.File, error) {
 	return f, nil
 }
 
-func (c benchCheckpointCmd) predictors(ctx context.Context) ([]stagereplay.Row, error) {
+// models predicts stages, and plans from what is predicted, with the same models.
+func (c benchCheckpointCmd) models(a *app, report *checkpointReport) error {
 	queries, err := readStages(c, "tpc.jsonl", stagereplay.ReadTPC)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	runs, err := readStages(c, "history.csv", stagereplay.ReadHistory)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	options := stagereplay.Options{Every: c.Every}
-	rows, err := stagereplay.TPC(ctx, queries, options)
+	options := stagereplay.Options{Every: c.Every, Progress: progress(a, "groups of queries")}
+	plans := replay.NewQueryPlans(queries, options)
+	if c.wants(partPredictors) {
+		report.Predictors, err = c.predictors(a.ctx, queries, runs, options, plans)
+	} else {
+		err = stagereplay.LeaveOut(a.ctx, queries, options, plans.Each)
+	}
+	if err != nil || !c.wants(partPredicted) {
+		return err
+	}
+	rows, err := replay.PredictedRuns(a.ctx, replay.DataRecurring, replay.Sized(runs), options)
+	report.Predicted = append(plans.Rows(replay.DataBroadcasts), rows...)
+	return err
+}
+
+// predictors scores the models of queries, which plans get, too, if wanted, and of runs.
+func (c benchCheckpointCmd) predictors(ctx context.Context, queries []stagereplay.Query, runs []stagereplay.Run,
+	options stagereplay.Options, plans *replay.QueryPlans) ([]stagereplay.Row, error) {
+	var more stagereplay.Each
+	if c.wants(partPredicted) {
+		more = plans.Each
+	}
+	rows, err := stagereplay.TPC(ctx, queries, options, more)
 	if err != nil {
 		return nil, err
 	}

@@ -19,28 +19,12 @@ const (
 
 // History predicts each run of an application from its 13th on from those before.
 func History(ctx context.Context, runs []Run, o Options) ([]Row, error) {
-	o.Every = max(1, o.Every)
-	past := make(map[string][]stage.Job)
-	type task struct {
-		run   Run
-		known []stage.Job
-	}
-	var tasks []task
-	for _, r := range runs {
-		known := past[r.Application]
-		if len(known) >= firstPredicted && (len(known)-firstPredicted)%o.Every == 0 {
-			tasks = append(tasks, task{r, known})
-		}
-		past[r.Application] = append(known[:len(known):len(known)], r.Job)
-	}
-	parts := make([]*scores, len(tasks))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, t := range tasks {
-		parts[i] = newScores()
-		g.Go(func() error { return parts[i].backtest(ctx, t.run, t.known) })
-	}
-	if err := g.Wait(); err != nil {
+	parts := make([]*scores, Predicted(runs, o))
+	err := Backtest(ctx, runs, o, func(ctx context.Context, at int, run Run, known []stage.Job) error {
+		parts[at] = newScores()
+		return parts[at].backtest(ctx, run, known)
+	})
+	if err != nil {
 		return nil, err
 	}
 	all := newScores()
@@ -52,12 +36,46 @@ func History(ctx context.Context, runs []Run, o Options) ([]Row, error) {
 	return all.rows(func(k key) bool { return k.model == recurringModel }), nil
 }
 
+// task is a run to predict from those before.
+type task struct {
+	run   Run
+	known []stage.Job
+}
+
+func tasks(runs []Run, o Options) []task {
+	past := make(map[string][]stage.Job)
+	var out []task
+	for _, r := range runs {
+		known := past[r.Application]
+		if len(known) >= firstPredicted && (len(known)-firstPredicted)%max(1, o.Every) == 0 {
+			out = append(out, task{r, known})
+		}
+		past[r.Application] = append(known[:len(known):len(known)], r.Job)
+	}
+	return out
+}
+
+// Predicted is the number of runs that [Backtest] goes through.
+func Predicted(runs []Run, o Options) int { return len(tasks(runs, o)) }
+
+// Backtest goes through the runs of applications from the 13th on (each so-manyth, as options
+// say). each gets the place of the run among those, the run, and those before it, the
+// oldest first; calls are concurrent.
+func Backtest(ctx context.Context, runs []Run, o Options, each func(ctx context.Context, at int, run Run, known []stage.Job) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for at, t := range tasks(runs, o) {
+		g.Go(func() error { return each(ctx, at, t.run, t.known) })
+	}
+	return g.Wait()
+}
+
 func (s *scores) backtest(ctx context.Context, run Run, known []stage.Job) error {
 	model, err := stage.FitRecurring(ctx, known)
 	if err != nil {
 		return err
 	}
-	f, err := model.Predict(plan(run.Job), nil)
+	f, err := model.Predict(Plan(run.Job), nil)
 	if err != nil {
 		return err
 	}
@@ -100,13 +118,13 @@ func (s *scores) backtest(ctx context.Context, run Run, known []stage.Job) error
 	return nil
 }
 
-// plan is a job before it runs: stages without times and amounts.
-func plan(j stage.Job) stage.Job {
+// Plan is a job before it runs: stages without times and amounts.
+func Plan(j stage.Job) stage.Job {
 	stages := j.Graph.Collapse().Stages
 	for i := range stages {
 		s := &stages[i]
 		s.StartSeconds, s.EndSeconds, s.TaskSeconds = 0, 0, 0
-		s.InputBytes, s.ShuffleReadBytes, s.ShuffleWriteBytes = 0, 0, 0
+		s.InputBytes, s.OutputBytes, s.ShuffleReadBytes, s.ShuffleWriteBytes = 0, 0, 0, 0
 	}
 	j.Graph.Stages = stages
 	return j

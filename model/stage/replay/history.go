@@ -19,6 +19,8 @@ type Run struct {
 	Application, ID string
 	StartedMillis   int64
 	stage.Job
+	// Skipped are the stages, by ID, that read from one that has no row.
+	Skipped map[int]bool
 }
 
 // historyColumns in this order.
@@ -84,15 +86,20 @@ func ReadHistory(r io.Reader) ([]Run, error) {
 	return runs, nil
 }
 
-// finish drops parents that have no row, and checks the graph.
+// finish drops parents that have no row, notes who had them, and checks the graph.
 func (r *Run) finish() error {
 	ids := make(map[int]bool)
+	r.Skipped = make(map[int]bool)
 	for _, s := range r.Graph.Stages {
 		ids[s.ID] = true
 	}
 	for i := range r.Graph.Stages {
 		s := &r.Graph.Stages[i]
+		all := len(s.Parents)
 		s.Parents = slices.DeleteFunc(s.Parents, func(p int) bool { return !ids[p] })
+		if len(s.Parents) < all {
+			r.Skipped[s.ID] = true
+		}
 		slices.Sort(s.Parents)
 	}
 	return r.Graph.Validate()

@@ -9,7 +9,7 @@ import (
 	"github.com/karasu-project/karasu/model/modeltest"
 )
 
-func readTPC(tb testing.TB) []Query {
+func queriesOf(tb testing.TB) []Query {
 	tb.Helper()
 	f, err := os.Open(modeltest.Data(tb, "stages/tpc.jsonl"))
 	if err != nil {
@@ -45,7 +45,7 @@ func TestPrintTPC(t *testing.T) {
 		t.Skip("set KARASU_PRINT=1 to print the whole table")
 	}
 	began := time.Now()
-	rows, err := TPC(t.Context(), readTPC(t), Options{Every: every, ChosenOnly: os.Getenv("KARASU_CHOSEN") != ""})
+	rows, err := TPC(t.Context(), queriesOf(t), Options{Every: every, ChosenOnly: os.Getenv("KARASU_CHOSEN") != ""}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

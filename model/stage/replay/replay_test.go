@@ -24,7 +24,7 @@ func TestTPC(t *testing.T) {
 	if testing.Short() {
 		t.Skip("grows forests for some seconds")
 	}
-	rows, err := TPC(t.Context(), readTPC(t), Options{Every: 16, Trees: 24, ChosenOnly: true})
+	rows, err := TPC(t.Context(), queriesOf(t), Options{Every: 16, Trees: 24, ChosenOnly: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestTPCIsDeterministic(t *testing.T) {
 		t.Fatal(err)
 	}
 	replayed := func() []Row {
-		rows, err := TPC(t.Context(), queries, Options{Trees: 8})
+		rows, err := TPC(t.Context(), queries, Options{Trees: 8}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

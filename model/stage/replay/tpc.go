@@ -58,8 +58,14 @@ type tpcStage struct {
 // variant is what names a variant of a query.
 var variant = regexp.MustCompile(`[a-z]$`)
 
-// ReadTPC reads one query a line. It wraps [ErrInput].
-func ReadTPC(r io.Reader) ([]Query, error) {
+// ReadTPC reads one query a line. The data leaves out who reads a broadcast; such edges are
+// matched. It wraps [ErrInput].
+func ReadTPC(r io.Reader) ([]Query, error) { return readTPC(r, true) }
+
+// ReadTPCUnmatched is [ReadTPC] with only the edges that the data has.
+func ReadTPCUnmatched(r io.Reader) ([]Query, error) { return readTPC(r, false) }
+
+func readTPC(r io.Reader, matched bool) ([]Query, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	var out []Query
@@ -74,7 +80,7 @@ func ReadTPC(r io.Reader) ([]Query, error) {
 		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
 			return nil, fmt.Errorf("%w: line %d: %w", ErrInput, n, err)
 		}
-		query, err := q.query()
+		query, err := q.query(matched)
 		if err != nil {
 			return nil, fmt.Errorf("%w: line %d: query %.40q: %w", ErrInput, n, q.Query, err)
 		}
@@ -89,7 +95,7 @@ func ReadTPC(r io.Reader) ([]Query, error) {
 	return out, nil
 }
 
-func (q *tpcQuery) query() (Query, error) {
+func (q *tpcQuery) query(matched bool) (Query, error) {
 	out := Query{Name: q.Query}
 	out.Group = q.Benchmark + "/" + variant.ReplaceAllString(q.Query, "")
 	out.Estimates = make(map[int]stage.Estimate)
@@ -115,7 +121,9 @@ func (q *tpcQuery) query() (Query, error) {
 	if err := out.Graph.Validate(); err != nil {
 		return out, err
 	}
-	out.Broadcasts = broadcasts(out.Graph.Stages)
+	if matched {
+		out.Broadcasts = broadcasts(out.Graph.Stages)
+	}
 	timeline(q, &out)
 	return out, out.Graph.Validate()
 }

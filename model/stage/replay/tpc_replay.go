@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,7 +22,13 @@ type Options struct {
 	ChosenOnly bool
 	// Seed of the models.
 	Seed uint64
+	// Progress, if not nil, is told after each group of queries; calls do not overlap.
+	Progress func(done, total int)
 }
+
+// Each gets the place of a group of queries among those left out, its queries, the jobs of
+// the others, and the model of those.
+type Each func(ctx context.Context, at int, left []Query, known []stage.Job, model *stage.General) error
 
 // Data sets as rows name them.
 const (
@@ -38,26 +45,17 @@ const (
 	schedule0Model = "schedule of true times"
 )
 
-// TPC leaves out every group of queries in turn.
-func TPC(ctx context.Context, queries []Query, o Options) ([]Row, error) {
-	o.Every = max(1, o.Every)
-	var groups []string
-	for _, q := range queries {
-		if !slices.Contains(groups, q.Group) {
-			groups = append(groups, q.Group)
+// TPC leaves out every group of queries in turn. more, if not nil, gets the same models.
+func TPC(ctx context.Context, queries []Query, o Options, more Each) ([]Row, error) {
+	parts := make([]*scores, len(Groups(queries, o)))
+	err := LeaveOut(ctx, queries, o, func(ctx context.Context, at int, left []Query, known []stage.Job, model *stage.General) error {
+		parts[at] = newScores()
+		if err := parts[at].leftOut(ctx, left, known, model, o); err != nil || more == nil {
+			return err
 		}
-	}
-	var parts []*scores
-	var left []string
-	for i := 0; i < len(groups); i += o.Every {
-		left, parts = append(left, groups[i]), append(parts, newScores())
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, name := range left {
-		g.Go(func() error { return leaveOut(ctx, queries, name, o, parts[i]) })
-	}
-	if err := g.Wait(); err != nil {
+		return more(ctx, at, left, known, model)
+	})
+	if err != nil {
 		return nil, err
 	}
 	all := newScores()
@@ -72,28 +70,68 @@ func TPC(ctx context.Context, queries []Query, o Options) ([]Row, error) {
 	}), nil
 }
 
-// leaveOut learns from all groups but one, and predicts that.
-func leaveOut(ctx context.Context, queries []Query, group string, o Options, s *scores) error {
-	var known []stage.Job
-	var targets []Query
+// Groups of queries that [LeaveOut] leaves out.
+func Groups(queries []Query, o Options) []string {
+	var all, out []string
 	for _, q := range queries {
-		if q.Group == group {
-			targets = append(targets, q)
-		} else {
-			known = append(known, q.Job)
+		if !slices.Contains(all, q.Group) {
+			all = append(all, q.Group)
 		}
 	}
-	slots := stage.EstimateSlots(known)
-	for i := range known {
-		known[i].Slots = slots
+	for i := 0; i < len(all); i += max(1, o.Every) {
+		out = append(out, all[i])
 	}
-	model, err := stage.Fit(ctx, known, stage.Options{Trees: o.Trees, Seed: o.Seed})
-	if err != nil {
-		return err
+	return out
+}
+
+// LeaveOut leaves out every group of queries in turn (every so-manyth, as options say), and
+// fits a general model to the others. Calls of each are concurrent.
+func LeaveOut(ctx context.Context, queries []Query, o Options, each Each) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	var lock sync.Mutex
+	list, done := Groups(queries, o), 0
+	for at, group := range list {
+		g.Go(func() error {
+			var known []stage.Job
+			var left []Query
+			for _, q := range queries {
+				if q.Group == group {
+					left = append(left, q)
+				} else {
+					known = append(known, q.Job)
+				}
+			}
+			slots := stage.EstimateSlots(known)
+			for i := range known {
+				known[i].Slots = slots
+			}
+			for i := range left {
+				left[i].Slots = slots
+			}
+			model, err := stage.Fit(ctx, known, stage.Options{Trees: o.Trees, Seed: o.Seed})
+			if err != nil {
+				return err
+			}
+			if err := each(ctx, at, left, known, model); err != nil || o.Progress == nil {
+				return err
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			done++
+			o.Progress(done, len(list))
+			return nil
+		})
 	}
+	return g.Wait()
+}
+
+// leftOut scores a model, and those compared with it, on queries that it did not learn from.
+func (s *scores) leftOut(ctx context.Context, left []Query, known []stage.Job, model *stage.General, o Options) error {
 	var compared []stage.Compared
 	var shared *stage.General
 	if !o.ChosenOnly {
+		var err error
 		if compared, err = stage.FitCompared(known); err != nil {
 			return err
 		}
@@ -105,8 +143,10 @@ func leaveOut(ctx context.Context, queries []Query, group string, o Options, s *
 			return err
 		}
 	}
-	for _, q := range targets {
-		q.Slots = slots
+	for _, q := range left {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := s.general(q, forestModel, model); err != nil {
 			return err
 		}

@@ -16,7 +16,9 @@ type Sources struct {
 type Report struct {
 	Optimality []OptimalityRow `json:"optimality"`
 	Restart    []RestartRow    `json:"restart"`
-	Latency    []LatencyRow    `json:"latency_ms"`
+	// Predicted is not of [Run]: it needs models (see [QueryPlans] and [PredictedRuns]).
+	Predicted []PredictedRow `json:"predicted"`
+	Latency   []LatencyRow   `json:"latency_ms"`
 }
 
 // Names of the data in rows.
@@ -25,6 +27,7 @@ const (
 	DataBroadcasts = "tpc-broadcasts" // with the edges of broadcasts matched
 	DataWorkflows  = "workflows"
 	DataIterative  = "iterative"
+	DataRecurring  = "recurring" // all runs of the history from an application's 13th on
 )
 
 // Run makes the report. With no clock nothing is timed, and answers do not depend on
