@@ -115,7 +115,7 @@ func optimizerStages(stages []model.Stage, by map[int]stage.Prediction, marks op
 	for _, s := range stages {
 		p := by[s.ID]
 		list = append(list, optimizer.Stage{
-			ID: s.ID, Parents: s.Parents, Bytes: p.OutputBytes.Median(), Start: p.StartSeconds, End: p.EndSeconds,
+			ID: s.ID, Parents: s.Parents, Bytes: p.OutputBytes.Quantile(optimizer.SizeQuantile), Start: p.StartSeconds, End: p.EndSeconds,
 			Pinned: marks.Pinned(s.ID), Hotspot: marks.Hotspot != nil && marks.Hotspot(s.ID),
 		})
 	}

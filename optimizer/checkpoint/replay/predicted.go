@@ -123,19 +123,11 @@ func truth(j stage.Job) []checkpoint.Stage {
 	return out
 }
 
-// size of a stage's output that a plan counts with.
-func size(p stage.Prediction) float64 {
-	if p.Finished {
-		return p.OutputBytes.Median()
-	}
-	return p.OutputBytes.Quantile(checkpoint.SizeQuantile)
-}
-
 // predicted are stages with what a forecast of them says.
 func predicted(stages []checkpoint.Stage, f *stage.Forecast) []checkpoint.Stage {
 	out := slices.Clone(stages)
 	for i, p := range f.Stages { // both by ascending ID
-		out[i].Bytes, out[i].Start, out[i].End = size(p), p.StartSeconds, p.EndSeconds
+		out[i].Bytes, out[i].Start, out[i].End = p.OutputBytes.Quantile(checkpoint.SizeQuantile), p.StartSeconds, p.EndSeconds
 	}
 	return out
 }
@@ -215,7 +207,7 @@ func resolve(g *checkpoint.Graph, planners []*checkpoint.Planner, forecast forec
 				if finished[q.ID] {
 					continue
 				}
-				if err := p.Predict(q.ID, size(q), q.StartSeconds, q.EndSeconds); err != nil {
+				if err := p.Predict(q.ID, q.OutputBytes.Quantile(checkpoint.SizeQuantile), q.StartSeconds, q.EndSeconds); err != nil {
 					return nil, err
 				}
 			}
