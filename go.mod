@@ -3,8 +3,8 @@ module github.com/karasu-project/karasu
 go 1.26.6
 
 require (
-	filippo.io/age v1.3.2
 	connectrpc.com/connect v1.21.1
+	filippo.io/age v1.3.2
 	github.com/BurntSushi/toml v1.6.0
 	github.com/alecthomas/kong v1.17.0
 	github.com/dgraph-io/badger/v4 v4.9.6
