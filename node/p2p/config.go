@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/pnet"
 	ma "github.com/multiformats/go-multiaddr"
@@ -86,6 +87,8 @@ type Config struct {
 	RedialInterval, DiscoveryInterval time.Duration
 	// Limits bound what the network may use.
 	Limits Limits
+	// Bandwidth, if set, counts the bytes of all streams.
+	Bandwidth metrics.Reporter
 }
 
 // Loopback returns the configuration of tests and of the demo: free ports on

@@ -187,6 +187,9 @@ func newHost(priv crypto.PrivKey, s settings, g *gater, reserved *reservations) 
 	case len(s.relays) > 0:
 		opts = append(opts, libp2p.ForceReachabilityPrivate())
 	}
+	if s.Bandwidth != nil {
+		opts = append(opts, libp2p.BandwidthReporter(s.Bandwidth))
+	}
 	h, err := libp2p.New(opts...)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("libp2p host: %w", err), conns.Close(), resources.Close())
