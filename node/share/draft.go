@@ -71,7 +71,7 @@ func unfit(w model.Workload, err error) Withheld {
 
 // draft returns what can leave of a workload. An error says what cannot.
 func draft(s model.Summary, mode Mode, policy Policy, p Pseudonymizer) ([]Draft, error) {
-	addNoise(&s, p, policy.noiseScale())
+	addNoise(&s, p, policy.NoiseScale())
 	if policy.Epsilon > 0 {
 		dropMetrics(&s)
 	}

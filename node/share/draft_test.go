@@ -101,6 +101,41 @@ func TestNoise(t *testing.T) {
 	}
 }
 
+// TestNoiseIsDrawnForWhatItIsFor: with one draw for two values or two scales, what leaves
+// would tell the runtimes exactly.
+func TestNoiseIsDrawnForWhatItIsFor(t *testing.T) {
+	// leaves is the log runtime of 8xm4.xlarge as it leaves.
+	leaves := func(runs []model.Run, epsilon float64) float64 {
+		policy := share.DefaultPolicy()
+		policy.Epsilon, policy.Absolute = epsilon, true
+		drafts, _ := share.Prepare(runs, policy, pseudonyms, machines)
+		s := drafts[0].Summary
+		for _, c := range s.GetConfigurations() {
+			if c.GetScaleOut() == 8 {
+				return s.GetLevel() + c.GetLogRuntime()
+			}
+		}
+		t.Fatalf("no configuration of 8 nodes in %v", s)
+		return 0
+	}
+	runs := threeRuns()
+	noisy, weaker, clean := leaves(runs, 1), leaves(runs, 2), math.Log(100)
+	if ratio := (noisy - clean) / (weaker - clean); math.Abs(ratio-2) < 1e-3 {
+		t.Errorf("the noise of epsilon 1 is %.4f times that of epsilon 2: the value can be solved for", ratio)
+	}
+	runs[0].RuntimeSeconds = 110 // as many runs, another median
+	changed := leaves(runs, 1)
+	if math.Abs((changed-noisy)-math.Log(1.1)) < 1e-3 {
+		t.Error("two values have one noise, and so their difference is exact")
+	}
+	// A value keeps its noise when another one changes.
+	runs = threeRuns()
+	runs[1].RuntimeSeconds = 250
+	if same := leaves(runs, 1); math.Abs(same-noisy) > 1e-9 {
+		t.Errorf("an unchanged value left as %.6f and as %.6f: averaging takes the noise away", noisy, same)
+	}
+}
+
 // The noise's mean absolute value is its scale; 400 independent draws put the
 // estimate within 25% of it except once in a million times, and the draws repeat.
 func TestNoiseHasTheStatedScale(t *testing.T) {

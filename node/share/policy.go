@@ -8,7 +8,6 @@ package share
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/karasu-project/karasu/model"
@@ -62,9 +61,8 @@ type Policy struct {
 	// Stages shares a general predictor of stages of each infrastructure and framework,
 	// from the topics whose mode shares models. It tells seconds and bytes.
 	Stages bool
-	// Epsilon, if above 0, adds Laplace noise of scale ln 2 / Epsilon to every log
-	// runtime: values that differ by a factor of two are then Epsilon-
-	// indistinguishable (metric differential privacy, Chatzikokolakis et al. 2013).
+	// Epsilon, if above 0, adds Laplace noise to every log runtime; see [Policy.NoiseScale]
+	// for what it promises.
 	Epsilon float64
 	// ValidFor is the lifetime of a record.
 	ValidFor time.Duration
@@ -132,11 +130,3 @@ func (p Policy) sharesRuntimes(t model.Topic) bool { return p.Runtimes && p.Mode
 
 // sharesStages says whether a stage model may learn from runs of the topic, or leave under it.
 func (p Policy) sharesStages(t model.Topic) bool { return p.Stages && p.ModeFor(t).models() }
-
-// noiseScale is the Laplace scale of the noise; 0 is none.
-func (p Policy) noiseScale() float64 {
-	if p.Epsilon == 0 {
-		return 0
-	}
-	return math.Ln2 / p.Epsilon
-}

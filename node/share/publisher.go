@@ -59,6 +59,8 @@ type Publisher struct {
 
 // Preview is what leaves now, and what does not.
 type Preview struct {
+	// Policy is what it is under.
+	Policy   Policy
 	Records  []PreviewedRecord
 	Withheld []Withheld
 }
@@ -79,6 +81,8 @@ type Trial struct {
 	Mode Mode
 	// Runtimes shares runtime models, Stages stage models, too.
 	Runtimes, Stages bool
+	// Epsilon above 0 replaces that of the policy.
+	Epsilon float64
 }
 
 // Preview shows exactly the records that leave for these runs, or those that would
@@ -92,6 +96,9 @@ func (p *Publisher) Preview(ctx context.Context, runs []model.Run, trial Trial) 
 		policy.Overrides = slices.DeleteFunc(slices.Clone(policy.Overrides), func(o Override) bool { return !o.Retraction })
 	}
 	policy.Runtimes, policy.Stages = policy.Runtimes || trial.Runtimes, policy.Stages || trial.Stages
+	if trial.Epsilon != 0 {
+		policy.Epsilon = trial.Epsilon
+	}
 	if err := policy.Validate(); err != nil {
 		return nil, err
 	}
@@ -110,7 +117,7 @@ func (p *Publisher) Preview(ctx context.Context, runs []model.Run, trial Trial) 
 		return nil, err
 	}
 	workloads := p.workloads(runs)
-	out := &Preview{Withheld: withheld}
+	out := &Preview{Policy: policy, Withheld: withheld}
 	for _, d := range drafts {
 		if r, ok := current[slot{d.Topic, d.Key}]; ok && bytes.Equal(r.Body, d.Body) {
 			out.Records = append(out.Records, PreviewedRecord{Draft: d, Record: r, Wire: wireOf(r), Shared: true})

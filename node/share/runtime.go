@@ -63,7 +63,7 @@ func (t *runtimeTrainer) prepare(ctx context.Context, runs []model.Run, policy P
 				contexts, observed, left, policy.MinimumRuns, MinimumContexts)})
 			continue
 		}
-		blur(history, topic, p, policy.noiseScale())
+		blur(history, topic, p, policy.NoiseScale())
 		of := fingerprint(history)
 		m, ok := t.made[topic]
 		if !ok || m.of != of {
@@ -180,27 +180,6 @@ func observations(history []predict.History) int {
 		n += len(h.Runs)
 	}
 	return n
-}
-
-// blur replaces the runs of each context and scale-out by their median with the
-// policy's noise on its logarithm, as many as there were. The same runs always get
-// the same noise. Without noise nothing changes.
-func blur(history []predict.History, topic model.Topic, p Pseudonymizer, scale float64) {
-	if scale == 0 {
-		return
-	}
-	low, high := math.Log(model.MinRuntime.Seconds()), math.Log(model.MaxRuntime.Seconds())
-	for i, h := range history {
-		var runs []predict.Observation
-		for _, s := range predict.Summarise(h.Runs) {
-			draw := p.laplace("runtime", topic.String(), fmt.Sprintf("%+v", h.Context), fmt.Sprint(s.ScaleOut, " ", s.Repeats))
-			seconds := math.Exp(min(max(math.Log(s.MedianSeconds)+scale*draw, low), high))
-			for range s.Repeats {
-				runs = append(runs, predict.Observation{ScaleOut: s.ScaleOut, RuntimeSeconds: seconds})
-			}
-		}
-		history[i].Runs = runs
-	}
 }
 
 // fingerprint hashes a history: contexts and medians, in order.

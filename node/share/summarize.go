@@ -40,14 +40,6 @@ func (p Pseudonymizer) machine(name string) string {
 	return "custom-" + hex.EncodeToString(p.mac("machine", name)[:6])
 }
 
-// laplace returns a draw of the unit Laplace distribution that is always the same
-// for the same labels, so that republishing does not average the noise away.
-func (p Pseudonymizer) laplace(labels ...string) float64 {
-	bits := binary.BigEndian.Uint64(p.mac(append([]string{"noise"}, labels...)...)[:8]) >> 11
-	u := (float64(bits)+0.5)/(1<<53) - 0.5 // uniform in (-1/2, 1/2)
-	return -math.Copysign(math.Log1p(-2*math.Abs(u)), u)
-}
-
 func (p Pseudonymizer) mac(parts ...string) []byte {
 	h := hmac.New(sha256.New, p.secret)
 	for _, s := range parts {
@@ -183,23 +175,6 @@ func center(s *model.Summary) {
 		}
 	}
 	s.Absolute = true
-}
-
-// addNoise adds the policy's noise to every log runtime and centres again. The
-// draw depends on the run counts, so that new runs get new noise and old ones not.
-func addNoise(s *model.Summary, p Pseudonymizer, scale float64) {
-	if scale == 0 {
-		return
-	}
-	s.NoiseScale = scale
-	for i := range s.Points {
-		if pt := &s.Points[i]; pt.Observed() {
-			counts := binary.BigEndian.AppendUint64(nil, uint64(pt.OK))
-			counts = binary.BigEndian.AppendUint64(counts, uint64(pt.Timeout))
-			pt.LogRuntime += scale * p.laplace(s.Pseudonym, pt.Configuration.String(), string(counts))
-		}
-	}
-	center(s)
 }
 
 func medianMetrics(runs []model.Run) model.Metrics {
