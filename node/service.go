@@ -96,7 +96,7 @@ func (a *App) PreviewShareAs(ctx context.Context, trial share.Trial) (*karasuv1.
 	if err != nil {
 		return nil, err
 	}
-	out := &karasuv1.PreviewShareResponse{}
+	out := &karasuv1.PreviewShareResponse{Policy: wirePolicy(preview.Policy)}
 	for _, r := range preview.Records {
 		p := &karasuv1.PreviewedRecord{
 			Record: r.Wire, Summary: r.Draft.Summary, Model: r.Draft.Model, Runtime: r.Draft.Runtime, Stage: r.Draft.Stage,
@@ -123,6 +123,14 @@ func (a *App) PreviewShareAs(ctx context.Context, trial share.Trial) (*karasuv1.
 		out.Withheld = append(out.Withheld, &karasuv1.WithheldWorkload{Job: w.Job, Topic: w.Topic().String(), Reason: "you retracted the job"})
 	}
 	return out, nil
+}
+
+// wirePolicy is a policy as the API has it.
+func wirePolicy(p share.Policy) *karasuv1.SharePolicy {
+	return &karasuv1.SharePolicy{
+		Mode: string(p.Mode), MinimumRuns: uint32(p.MinimumRuns), AbsoluteRuntimes: p.Absolute, ExactSizes: p.ExactSizes,
+		RuntimeModels: p.Runtimes, Epsilon: p.Epsilon, NoiseScale: p.NoiseScale(),
+	}
 }
 
 // runtimeExtent says what a runtime model's values tell.

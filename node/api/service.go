@@ -214,5 +214,6 @@ func (s *Service) Recommend(ctx context.Context, req *connect.Request[karasuv1.R
 func (s *Service) PreviewShare(ctx context.Context, req *connect.Request[karasuv1.PreviewShareRequest]) (*connect.Response[karasuv1.PreviewShareResponse], error) {
 	return reply(s.Node.PreviewShareAs(ctx, share.Trial{
 		Mode: share.Mode(req.Msg.GetPolicy()), Runtimes: req.Msg.GetRuntimeModels(), Stages: req.Msg.GetStageModels(),
+		Epsilon: req.Msg.GetEpsilon(),
 	}))
 }
