@@ -3,7 +3,7 @@ package throughput
 // Ladder evaluates beliefs at the same sizes again and again.
 type Ladder struct {
 	// Units of the sizes, ascending.
-	Units               []float64
+	Units                []float64
 	speeds, elasticities []Weights
 }
 
