@@ -140,7 +140,7 @@ func TestAuthorsViaOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := near.Topics(t.Context())
+		all, err := near.Topics(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
 		}

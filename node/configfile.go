@@ -52,12 +52,16 @@ const template = `# Karasu's configuration. What is commented out shows the defa
 organisation = %q
 
 [network]
+# role = "leaf"          # "hub": can be dialled by all, relays for others, has room for many
 %s
 # announce = []          # addresses that others should dial instead
 # Peers to dial, e.g. ["/dns4/karasu.example.org/tcp/4747/p2p/12D3KooW..."]
 %s
+# relays = []            # hubs through which others reach this node, for one that cannot be dialled
 %s
 # allow = []             # peer ids; if any, nobody else may connect
+# exempt_prefixes = []   # members' networks, e.g. "10.1.0.0/16": any number of connections from there
+# announce_topics = true # tell others of which topics records are held here
 # subscribe = ["*/*/*"]  # <infrastructure>/<framework>/<algorithm>
 # sync_interval = "30s"
 
@@ -67,6 +71,7 @@ organisation = %q
 # absolute_runtimes = false  # false: only the shape leaves, not the seconds
 # exact_sizes = false        # false: only the power of two of an input size leaves
 # runtime_models = false     # true: general models leave, which tell runtimes in seconds
+# stage_models = false       # true: predictors of stages leave, which tell seconds and bytes
 # epsilon = 0.0              # above 0: Laplace noise of scale ln 2 / epsilon
 # valid_for = "180d"
 #

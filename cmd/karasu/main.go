@@ -52,8 +52,11 @@ type cli struct {
 	Search    searchCmd    `cmd:"" help:"Search for a job's configuration in few profiling runs."`
 	Recommend recommendCmd `cmd:"" help:"Recommend configurations at once, without a search."`
 
+	Checkpoint checkpointCmd `cmd:"" help:"Which stage outputs of a job to write to durable storage."`
+
 	Predict predictCmd `cmd:"" help:"Predict how long a job takes, also on clusters that it never ran on."`
 
+	Doctor  doctorCmd  `cmd:"" help:"What works, what does not, and what to do. Works without a daemon, too."`
 	Peers   peersCmd   `cmd:"" help:"Peers that the daemon knows."`
 	Topics  topicsCmd  `cmd:"" help:"Topics, and what is known under each."`
 	Share   shareCmd   `cmd:"" help:"What leaves the organisation."`

@@ -91,3 +91,30 @@ func (n *Network) watchReachability(sub event.Subscription) {
 		}
 	}
 }
+
+// WaitForNamed returns once all peers that the configuration names are connected or
+// have failed, the relays among them have granted a place, and at the latest after a
+// time.
+func (n *Network) WaitForNamed(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		waiting := false
+		for _, named := range [][]peer.AddrInfo{n.settings.bootstrap, n.settings.relays} {
+			for _, p := range named {
+				done := n.host.Network().Connectedness(p.ID) == network.Connected && (!n.isRelay(p.ID) || n.reserved.holds(p.ID, time.Now()))
+				waiting = waiting || !done && n.failures.of(p.ID) == ""
+			}
+		}
+		if !waiting {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

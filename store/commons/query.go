@@ -34,7 +34,8 @@ type TopicCount struct {
 type AuthorInfo struct {
 	// Organisation is the display name in the author's latest record. Not verified.
 	Organisation string
-	// Usable counts records that are neither withdrawn nor equivocal.
+	// Usable counts what is shared: records that are neither withdrawn nor equivocal,
+	// but for those on the control topic.
 	Usable int
 	// Records counts all that is held of the author, retractions and proofs of
 	// equivocation included, and Bytes their envelopes.
@@ -207,7 +208,7 @@ func (d *DB) Authors() map[peer.ID]AuthorInfo {
 			}
 			out[m.author] = a
 		}
-		if n := len(usable(held)); n > 0 {
+		if n := len(usable(held)); n > 0 && held[0].topic != ControlTopic() {
 			a := out[held[0].author]
 			a.Usable += n
 			out[held[0].author] = a

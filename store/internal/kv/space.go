@@ -35,3 +35,10 @@ func spaceError(dir string, err error) error {
 	}
 	return err
 }
+
+// Space says how many bytes are free where a directory is, and how many a database
+// needs to be opened and written to.
+func Space(dir string) (free, needed int64, err error) {
+	free, err = freeSpace(dir)
+	return free, minFree, err
+}
