@@ -125,7 +125,7 @@ func (h Home) Init(organisation string, o InitOptions) error {
 		}
 	}
 	if !known {
-		if err := h.newIdentity(); err != nil {
+		if err := newIdentity(h.IdentityFile()); err != nil {
 			return err
 		}
 	} else if _, err := h.Identity(); err != nil {
@@ -146,7 +146,7 @@ func (h Home) HasIdentity() bool {
 // CheckSocket says whether the system allows a socket at [Home.Socket].
 func (h Home) CheckSocket() error { return api.CheckSocketPath(h.Socket()) }
 
-func (h Home) newIdentity() error {
+func newIdentity(path string) error {
 	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	if err != nil {
 		return fmt.Errorf("create identity: %w", err)
@@ -155,7 +155,7 @@ func (h Home) newIdentity() error {
 	if err != nil {
 		return fmt.Errorf("create identity: %w", err)
 	}
-	if err := writeNew(h.IdentityFile(), raw); err != nil {
+	if err := writeNew(path, raw); err != nil {
 		return fmt.Errorf("write identity: %w", err)
 	}
 	return nil
@@ -163,26 +163,30 @@ func (h Home) newIdentity() error {
 
 // Identity reads the private key. It refuses a file that others may read.
 func (h Home) Identity() (crypto.PrivKey, error) {
-	info, err := os.Stat(h.IdentityFile())
-	if errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(h.IdentityFile()); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: no %s; create a home with: karasu init --org NAME", ErrNoHome, h.IdentityFile())
 	}
+	return readIdentity(h.IdentityFile())
+}
+
+func readIdentity(path string) (crypto.PrivKey, error) {
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("identity: %s may be read by others (mode %o); run: chmod 600 %s", h.IdentityFile(), info.Mode().Perm(), h.IdentityFile())
+		return nil, fmt.Errorf("identity: %s may be read by others (mode %o); run: chmod 600 %s", path, info.Mode().Perm(), path)
 	}
-	raw, err := os.ReadFile(h.IdentityFile())
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
 	if len(raw) == 0 {
-		return nil, fmt.Errorf("identity: %s is empty; restore it from a backup, or remove it and config.toml and run init for a new identity", h.IdentityFile())
+		return nil, fmt.Errorf("identity: %s is empty; restore it from a backup, or remove it and config.toml and run init for a new identity", path)
 	}
 	key, err := crypto.UnmarshalPrivateKey(raw)
 	if err != nil {
-		return nil, fmt.Errorf("identity: %s is damaged (%w); restore it from a backup", h.IdentityFile(), err)
+		return nil, fmt.Errorf("identity: %s is damaged (%w); restore it from a backup", path, err)
 	}
 	return key, nil
 }
