@@ -94,8 +94,8 @@ func (a *Advisor) running(ctx context.Context, ix *index, x *model.Execution) (*
 	if r.job, err = jobOf(x); err != nil {
 		return nil, err
 	}
-	if like != nil && r.job.DataSize == 0 {
-		r.job.DataSize = like.InputBytes
+	if like != nil {
+		r.job.DataSize = like.InputBytes * r.growth(like)
 	}
 	return r, nil
 }
@@ -174,6 +174,26 @@ func (r *running) expect(like *model.Execution) {
 	if len(missing) > 0 {
 		r.notes = append(r.notes, counted(len(missing), "stage")+" of the latest run of the job that the log does not show yet")
 	}
+}
+
+// growth is how much more the finished stages read from storage than the same stages of an
+// earlier run: what has been read so far says nothing of the whole. 1 before any has.
+func (r *running) growth(like *model.Execution) float64 {
+	earlier := like.Graph.Collapse().Stages
+	read := make(map[template]float64, len(earlier))
+	for i, t := range templates(earlier) {
+		read[t] = earlier[i].InputBytes
+	}
+	var now, then float64
+	for i, t := range templates(r.stages) {
+		if s := r.stages[i]; r.finished[s.ID] && s.InputBytes > 0 && read[t] > 0 {
+			now, then = now+s.InputBytes, then+read[t]
+		}
+	}
+	if then == 0 {
+		return 1
+	}
+	return now / then
 }
 
 // decide answers with what is best as of now.
