@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -42,23 +43,27 @@ func (d *DB) Backup(ctx context.Context, w io.Writer) error {
 	}
 	s := d.b.NewStream()
 	s.NumGo, s.MaxSize, s.LogPrefix = 2, backupFrame, "backup"
-	if _, err := s.Backup(&contextWriter{ctx, w}, 0); err != nil {
-		return fmt.Errorf("store: backup of %s: %w", d.dir, errors.Join(ctx.Err(), err))
+	out := &contextWriter{ctx: ctx, w: w}
+	if _, err := s.Backup(out, 0); err != nil {
+		// Badger itself may tell only that it gave up then.
+		return fmt.Errorf("store: backup of %s: %w", d.dir, cmp.Or(out.err, err))
 	}
 	return nil
 }
 
-// contextWriter fails once its context has ended.
+// contextWriter fails once its context has ended, and remembers its first error.
 type contextWriter struct {
 	ctx context.Context
 	w   io.Writer
+	err error
 }
 
-func (c *contextWriter) Write(b []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
+func (c *contextWriter) Write(b []byte) (n int, err error) {
+	if err = c.ctx.Err(); err == nil {
+		n, err = c.w.Write(b)
 	}
-	return c.w.Write(b)
+	c.err = cmp.Or(c.err, err)
+	return n, err
 }
 
 // VerifyBackup reads a backup of a kind whole and checks every value's checksum. It
