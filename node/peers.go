@@ -25,13 +25,21 @@ func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 	for _, o := range a.exchange.Offenders() {
 		offenders[o.ID] = o
 	}
+	strangers := make(map[peer.ID]uint64)
+	for _, t := range a.network.TurnedAway() {
+		strangers[t.ID] = t.Times
+	}
 	out := make([]*karasuv1.Peer, 0, len(peers))
+	present := make(map[peer.ID]bool)
 	for _, p := range peers {
-		author := authors[p.ID]
+		organisation := a.circle.OrganisationOf(p.ID)
+		present[organisation] = true
+		author := authors[organisation]
 		wire := &karasuv1.Peer{
 			PeerId: p.ID.String(), Organisation: author.Organisation, Connected: p.Connected,
 			LatencyMs: float64(p.Latency.Microseconds()) / 1e3, Records: uint32(author.Usable),
 			Bootstrap: p.Bootstrap, LastError: p.LastError, Relayed: p.Relayed,
+			OrganisationId: organisation.String(), Equivocations: uint32(author.Equivocations), TurnedAway: strangers[p.ID],
 		}
 		if p.Scored {
 			wire.Score = proto.Float64(p.Score)
@@ -40,16 +48,18 @@ func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 			wire.Addresses = append(wire.Addresses, addr.String())
 		}
 		blame(wire, offenders[p.ID])
-		delete(authors, p.ID)
 		delete(offenders, p.ID)
+		delete(strangers, p.ID)
 		out = append(out, wire)
 	}
-	delete(authors, a.network.ID())
+	present[a.signer.Writer().Organisation] = true
 	for _, id := range slices.Sorted(maps.Keys(authors)) {
-		if author := authors[id]; author.Usable > 0 {
+		if author := authors[id]; !present[id] && author.Usable+author.Equivocations > 0 {
 			wire := &karasuv1.Peer{
 				PeerId: id.String(), Organisation: author.Organisation, Records: uint32(author.Usable), ViaOthers: true,
+				OrganisationId: id.String(), Equivocations: uint32(author.Equivocations), TurnedAway: strangers[id],
 			}
+			delete(strangers, id)
 			blame(wire, offenders[id])
 			delete(offenders, id)
 			out = append(out, wire)
@@ -57,9 +67,14 @@ func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 	}
 	// Who misbehaved and left is worth knowing, too.
 	for _, id := range slices.Sorted(maps.Keys(offenders)) {
-		wire := &karasuv1.Peer{PeerId: id.String()}
+		wire := &karasuv1.Peer{PeerId: id.String(), OrganisationId: a.circle.OrganisationOf(id).String(), TurnedAway: strangers[id]}
 		blame(wire, offenders[id])
+		delete(strangers, id)
 		out = append(out, wire)
+	}
+	// So is who is kept out.
+	for _, id := range slices.Sorted(maps.Keys(strangers)) {
+		out = append(out, &karasuv1.Peer{PeerId: id.String(), OrganisationId: a.circle.OrganisationOf(id).String(), TurnedAway: strangers[id]})
 	}
 	return out, nil
 }
@@ -78,11 +93,6 @@ func blame(p *karasuv1.Peer, o exchange.Offender) {
 // ResetPeers forgets remembered peers, pauses and offences, and dials anew.
 func (a *App) ResetPeers(context.Context) (forgotten, pardoned int, err error) {
 	return a.network.Reset(), a.exchange.Pardon(), nil
-}
-
-// sharedTopics counts the records of every topic that organisations share under.
-func (a *App) sharedTopics() []commons.TopicCount {
-	return slices.DeleteFunc(a.commons.Topics(), func(t commons.TopicCount) bool { return t.Topic == commons.ControlTopic() })
 }
 
 // Topics lists topics with what is known under each: those of which records are held,
@@ -104,7 +114,7 @@ func (a *App) Topics(_ context.Context, all bool) ([]*karasuv1.Topic, error) {
 		}
 	}
 	var out []*karasuv1.Topic
-	for _, t := range a.sharedTopics() {
+	for _, t := range a.commons.Topics() {
 		out = append(out, describe(t))
 		delete(known, t.Topic)
 	}

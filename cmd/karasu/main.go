@@ -59,6 +59,8 @@ type cli struct {
 	Doctor  doctorCmd  `cmd:"" help:"What works, what does not, and what to do. Works without a daemon, too."`
 	Peers   peersCmd   `cmd:"" help:"Peers that the daemon knows."`
 	Topics  topicsCmd  `cmd:"" help:"Topics, and what is known under each."`
+	Org     orgCmd     `cmd:"" help:"The organisation's key and its hosts."`
+	Members membersCmd `cmd:"" help:"Who is in the circle, where the network is not open."`
 	Share   shareCmd   `cmd:"" help:"What leaves the organisation."`
 	Audit   auditCmd   `cmd:"" help:"What has left, when, and to whom first."`
 	Records recordsCmd `cmd:"" help:"Records of the commons, own and received."`

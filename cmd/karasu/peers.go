@@ -59,6 +59,7 @@ func (c peersListCmd) Run(a *app) error {
 				fmt.Fprintf(w, "%s %s cannot be dialled: %s\n", kind, clean(p.GetPeerId()), clean(p.GetLastError()))
 			}
 		}
+		printConduct(w, res.Msg.GetPeers())
 		printRefusals(w, res.Msg.GetPeers())
 	})
 }
@@ -73,6 +74,20 @@ func connectedWord(p *karasuv1.Peer) string {
 		return "no, via others"
 	}
 	return "no"
+}
+
+// printConduct says who is kept out and who contradicts itself.
+func printConduct(w *bytes.Buffer, peers []*karasuv1.Peer) {
+	said := make(map[string]bool)
+	for _, p := range peers {
+		if n := p.GetTurnedAway(); n > 0 {
+			fmt.Fprintf(w, "Kept out %s, %s: it is not on the allowlist or not in the circle (karasu members list).\n", clean(p.GetPeerId()), counted(uint32(min(n, 1<<31)), "call"))
+		}
+		if n := p.GetEquivocations(); n > 0 && !said[p.GetOrganisationId()] {
+			said[p.GetOrganisationId()] = true
+			fmt.Fprintf(w, "Equivocation of %s, %s: it gave two bodies to one revision, and neither is used.\n", clean(p.GetOrganisationId()), counted(n, "key"))
+		}
+	}
 }
 
 // printRefusals says of whom something was refused, and who is greylisted.

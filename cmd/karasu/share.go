@@ -13,12 +13,14 @@ import (
 )
 
 type shareCmd struct {
+	Retract shareRetractCmd `cmd:"" help:"Withdraw what was shared of a job or topic, and keep it from leaving."`
 	Preview sharePreviewCmd `cmd:"" help:"Exactly the records that leave, and what is withheld and why."`
 }
 
 type sharePreviewCmd struct {
 	Policy        policy `help:"What would leave if that were the policy of every topic: both, summaries, models or off. Default: the policy of config.toml." words:"both,summaries,models,off" placeholder:"POLICY"`
 	RuntimeModels bool   `help:"What would leave if runtime models were shared, too."`
+	StageModels   bool   `help:"What would leave if stage models were shared, too."`
 	jsonFlag
 }
 
@@ -42,7 +44,8 @@ Example:
 
   karasu share preview --json
   karasu share preview --policy summaries
-  karasu share preview --runtime-models`
+  karasu share preview --runtime-models
+  karasu share preview --stage-models`
 }
 
 // Run prints what leaves.
@@ -52,7 +55,7 @@ func (c sharePreviewCmd) Run(a *app) error {
 		return err
 	}
 	res, err := client.PreviewShare(a.ctx, connect.NewRequest(&karasuv1.PreviewShareRequest{
-		Policy: string(c.Policy), RuntimeModels: c.RuntimeModels,
+		Policy: string(c.Policy), RuntimeModels: c.RuntimeModels, StageModels: c.StageModels,
 	}))
 	if err != nil {
 		return err
@@ -73,6 +76,9 @@ func (c sharePreviewCmd) Run(a *app) error {
 			if c.RuntimeModels {
 				fmt.Fprintln(w, "Runtime models leave with runtime_models = true under [share] in config.toml, of topics whose policy is models or both.")
 			}
+			if c.StageModels {
+				fmt.Fprintln(w, "Stage models leave with stage_models = true under [share] in config.toml, of topics whose policy is models or both.")
+			}
 		}
 		if len(res.Msg.GetWithheld()) == 0 {
 			return
@@ -88,7 +94,7 @@ func (c sharePreviewCmd) Run(a *app) error {
 
 // word chooses between what is and what would be.
 func (c sharePreviewCmd) word(is, would string) string {
-	if c.Policy == "" && !c.RuntimeModels {
+	if c.Policy == "" && !c.RuntimeModels && !c.StageModels {
 		return is
 	}
 	return would
@@ -104,22 +110,35 @@ func printRecord(w *bytes.Buffer, p *karasuv1.PreviewedRecord) {
 	fmt.Fprintf(w, "  key %s, revision %d, version %d.%d, organisation %s, until %s, %s, %s\n",
 		clean(r.GetKey()), r.GetRevision(), r.GetMajor(), r.GetMinor(), dash(clean(r.GetOrganisation())),
 		day(r.GetNotAfter()), size(float64(p.GetBytes())), state)
-	printBody(w, p.GetSummary(), p.GetModel(), p.GetRuntime(), p.GetRuntimeExtent())
+	printBody(w, p)
 	fmt.Fprintln(w)
 }
 
-// printBody prints every field of a record's body; one of the first three is set.
-func printBody(w *bytes.Buffer, s *karasuv1.RunSummary, m *karasuv1.SupportModel, r *karasuv1.RuntimeModel, e *karasuv1.RuntimeExtent) {
+// body is the decoded body of a record: at most one of the first four is set.
+type body interface {
+	GetSummary() *karasuv1.RunSummary
+	GetModel() *karasuv1.SupportModel
+	GetRuntime() *karasuv1.RuntimeModel
+	GetStage() *karasuv1.StageModel
+	GetRuntimeExtent() *karasuv1.RuntimeExtent
+	GetStageExtent() *karasuv1.StageExtent
+}
+
+// printBody prints every field of a record's body.
+func printBody(w *bytes.Buffer, b body) {
 	switch {
-	case s != nil:
-		printSummary(w, s)
-	case m != nil:
+	case b.GetSummary() != nil:
+		printSummary(w, b.GetSummary())
+	case b.GetModel() != nil:
+		m := b.GetModel()
 		fmt.Fprintf(w, "  workload %s, input %s, %s with %d points of %d features\n", clean(m.GetWorkload()), inputSize(m.GetInputSizeLog2(), m.InputBytes),
 			clean(m.GetFamily()), len(m.GetTargets()), m.GetDimensions())
 		fmt.Fprintf(w, "  length scales %.3g, signal %.3g, noise %.3g\n  inputs %.4g\n  targets %.4g\n",
 			m.GetLengthScales(), m.GetSignalSd(), m.GetNoiseSd(), m.GetInputs(), m.GetTargets())
-	case r != nil:
-		printRuntime(w, r, e)
+	case b.GetRuntime() != nil:
+		printRuntime(w, b.GetRuntime(), b.GetRuntimeExtent())
+	case b.GetStage() != nil:
+		printStage(w, b.GetStage(), b.GetStageExtent())
 	}
 }
 
