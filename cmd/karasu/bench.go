@@ -19,6 +19,7 @@ type benchCmd struct {
 	Calibration benchCalibrationCmd `cmd:"" help:"Replay searches and check the probabilities that they state."`
 	Predict     benchPredictCmd     `cmd:"" help:"Predict runtimes in contexts left out of run tables, with every model."`
 	Checkpoint  benchCheckpointCmd  `cmd:"" help:"Cut public stage graphs, and predict stages that were left out."`
+	Network     benchNetworkCmd     `cmd:"" help:"Run networks of nodes in this process: what reaches whom, how fast, at what cost."`
 }
 
 // progress returns a callback that draws a bar on a terminal, and nil elsewhere.
