@@ -225,6 +225,19 @@ func notes(g *goal, job *jobGraph, s *solution, w *karasuv1.CheckpointWorth) []s
 	case len(s.cuts) == 0:
 		out = append(out, fmt.Sprintf("no cut is worth it within %s to write", humanize.Bytes(uint64(min(budget, model.MaxInputBytes)))))
 	}
+	written := make(map[int]bool)
+	twice := 0
+	for _, c := range s.cuts {
+		for _, id := range c.Persist {
+			if written[id] {
+				twice++
+			}
+			written[id] = true
+		}
+	}
+	if twice > 0 {
+		out = append(out, counted(twice, "output")+" that a later cut needs again: it counts twice, so that the earlier cut can be deleted, but need not be written again")
+	}
 	if g.message.GetObjective() == Storage || len(s.cuts) == 0 {
 		return out
 	}

@@ -114,8 +114,12 @@ func optimizerStages(stages []model.Stage, by map[int]stage.Prediction, marks op
 	list := make([]optimizer.Stage, 0, len(stages))
 	for _, s := range stages {
 		p := by[s.ID]
+		bytes := p.OutputBytes.Quantile(optimizer.SizeQuantile)
+		if p.Finished {
+			bytes = s.ShuffleWriteBytes
+		}
 		list = append(list, optimizer.Stage{
-			ID: s.ID, Parents: s.Parents, Bytes: p.OutputBytes.Quantile(optimizer.SizeQuantile), Start: p.StartSeconds, End: p.EndSeconds,
+			ID: s.ID, Parents: s.Parents, Bytes: bytes, Start: p.StartSeconds, End: p.EndSeconds,
 			Pinned: marks.Pinned(s.ID), Hotspot: marks.Hotspot != nil && marks.Hotspot(s.ID),
 		})
 	}
