@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -25,9 +26,9 @@ func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 	for _, o := range a.exchange.Offenders() {
 		offenders[o.ID] = o
 	}
-	strangers := make(map[peer.ID]uint64)
+	strangers := make(map[peer.ID]uint32)
 	for _, t := range a.network.TurnedAway() {
-		strangers[t.ID] = t.Times
+		strangers[t.ID] = uint32(min(t.Times, math.MaxUint32))
 	}
 	out := make([]*karasuv1.Peer, 0, len(peers))
 	present := make(map[peer.ID]bool)

@@ -81,7 +81,7 @@ func printConduct(w *bytes.Buffer, peers []*karasuv1.Peer) {
 	said := make(map[string]bool)
 	for _, p := range peers {
 		if n := p.GetTurnedAway(); n > 0 {
-			fmt.Fprintf(w, "Kept out %s, %s: it is not on the allowlist or not in the circle (karasu members list).\n", clean(p.GetPeerId()), counted(uint32(min(n, 1<<31)), "call"))
+			fmt.Fprintf(w, "Kept out %s, %s: it is not on the allowlist or not in the circle (karasu members list).\n", clean(p.GetPeerId()), counted(n, "call"))
 		}
 		if n := p.GetEquivocations(); n > 0 && !said[p.GetOrganisationId()] {
 			said[p.GetOrganisationId()] = true

@@ -2498,7 +2498,7 @@ type Peer struct {
 	// Keys under which the organisation gave two bodies to one revision.
 	Equivocations uint32 `protobuf:"varint,15,opt,name=equivocations,proto3" json:"equivocations,omitempty"`
 	// Calls of a peer that is not let in: it is not on the allowlist or in the circle.
-	TurnedAway    uint64 `protobuf:"varint,16,opt,name=turned_away,json=turnedAway,proto3" json:"turned_away,omitempty"`
+	TurnedAway    uint32 `protobuf:"varint,16,opt,name=turned_away,json=turnedAway,proto3" json:"turned_away,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2638,7 +2638,7 @@ func (x *Peer) GetEquivocations() uint32 {
 	return 0
 }
 
-func (x *Peer) GetTurnedAway() uint64 {
+func (x *Peer) GetTurnedAway() uint32 {
 	if x != nil {
 		return x.TurnedAway
 	}
@@ -3543,7 +3543,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\arelayed\x18\r \x01(\bR\arelayed\x12'\n" +
 	"\x0forganisation_id\x18\x0e \x01(\tR\x0eorganisationId\x12$\n" +
 	"\requivocations\x18\x0f \x01(\rR\requivocations\x12\x1f\n" +
-	"\vturned_away\x18\x10 \x01(\x04R\n" +
+	"\vturned_away\x18\x10 \x01(\rR\n" +
 	"turnedAwayB\b\n" +
 	"\x06_score\":\n" +
 	"\x11ListPeersResponse\x12%\n" +
