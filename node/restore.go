@@ -121,10 +121,17 @@ func (h Home) Restore(ctx context.Context, file io.ReadSeeker) (done Restored, e
 	if err := made.inspect(ctx); err != nil {
 		return done, err
 	}
-	if err := errors.Join(syncDir(dir), os.Rename(dir, h.ConfigDir), syncDir(parent)); err != nil {
+	if err := syncDir(dir); err != nil {
 		return done, fmt.Errorf("restore: %w", err)
 	}
-	return done, nil
+	// Only a folder that is still empty is removed.
+	if err := os.Remove(h.ConfigDir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return done, fmt.Errorf("restore: %w", err)
+	}
+	if err := os.Rename(dir, h.ConfigDir); err != nil {
+		return done, fmt.Errorf("restore: %w", err)
+	}
+	return done, syncDir(parent)
 }
 
 // vacant says why nothing can be restored to a home.

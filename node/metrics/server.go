@@ -63,6 +63,7 @@ func NewServer(listen string, m *Metrics, h Health, logger *slog.Logger) *Server
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError,
 		MaxRequestsInFlight: maxScrapes, Timeout: writeTimeout,
+		Registry: m.registry, // counts what could not be read
 	}))
 	mux.Handle("GET /healthz", &checked{run: h.Alive})
 	mux.Handle("GET /readyz", &checked{run: h.Ready})
