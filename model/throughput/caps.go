@@ -157,6 +157,17 @@ func (c *Caps) Predict(row, machineType string) (log, sd float64, ok bool) {
 	return level.log + factor.log, math.Sqrt(RankOneSD*RankOneSD + level.variance + factor.variance), true
 }
 
+// Between is the difference of two machine types' factors, to - from. It is false where
+// the caps tell nothing of it.
+func (c *Caps) Between(from, to string) (log float64, ok bool) {
+	a, known := c.group[node{true, from}]
+	b, also := c.group[node{true, to}]
+	if !known || !also || a != b {
+		return 0, false
+	}
+	return c.factors[to].log - c.factors[from].log, true
+}
+
 // Factors lists the machine types' factors by name, with mean 0, of the largest
 // connected part of the table.
 func (c *Caps) Factors() []Factor {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/throughput"
 )
 
@@ -53,7 +54,8 @@ func (c *Controller) prior(j Job, k Knowledge) prior {
 			others = append(others, s)
 		}
 	}
-	p := prior{weights: throughput.Uniform(), history: fromNobody, most: c.policy.StartAlone, cap: knownCap(j, k)}
+	caps := fitCaps(j, k)
+	p := prior{weights: throughput.Uniform(), history: fromNobody, most: c.policy.StartAlone, cap: knownCap(j, caps)}
 	width, uniform := 0., 0.
 	switch {
 	case len(own) > 0:
@@ -67,7 +69,7 @@ func (c *Controller) prior(j Job, k Knowledge) prior {
 	}
 	var knees, weights []float64
 	for _, s := range p.jobs {
-		knees = append(knees, s.Knee)
+		knees = append(knees, s.Knee*carried(s, j, caps))
 		weights = append(weights, math.Pow(nearness, s.distance(j))/(1+s.KneeSD))
 	}
 	p.weights = throughput.Around(knees, weights, width, uniform)
@@ -94,20 +96,22 @@ func (s Summary) distance(j Job) float64 {
 	return d
 }
 
-// knownCap carries caps of jobs and factors of machine types over to one server of this
-// job.
-func knownCap(j Job, k Knowledge) *KnownCap {
-	if j.MachineType == "" || j.GlobalBatch > 0 || !j.Mode.Servers() {
-		return nil
+// carried is what a knee in units is multiplied by on the machine type of this job. A
+// worker's own time for a step is inversely proportional to its cores, so that knees in
+// cores are proportional to the cap.
+func carried(s Summary, j Job, caps *throughput.Caps) float64 {
+	if log, ok := caps.Between(s.MachineType, j.MachineType); ok {
+		return math.Exp(log)
 	}
-	row := "model/" + j.Topic.Framework + "/" + j.Topic.Algorithm
+	return 1
+}
+
+// fitCaps fits the caps of jobs and the factors of machine types in the job's mode.
+func fitCaps(j Job, k Knowledge) *throughput.Caps {
 	var caps []throughput.Cap
 	for _, s := range k.Jobs {
 		if s.Mode == j.Mode && s.Cap > 0 && s.MachineType != "" {
-			caps = append(caps, throughput.Cap{
-				Row: "model/" + s.Topic.Framework + "/" + s.Topic.Algorithm, MachineType: s.MachineType,
-				Log: math.Log(s.Cap), SD: s.CapSD,
-			})
+			caps = append(caps, throughput.Cap{Row: modelRow(s.Topic), MachineType: s.MachineType, Log: math.Log(s.Cap), SD: s.CapSD})
 		}
 	}
 	for i, author := range k.Factors {
@@ -117,11 +121,22 @@ func knownCap(j Job, k Knowledge) *KnownCap {
 			}
 		}
 	}
-	log, sd, ok := throughput.FitCaps(j.Mode, caps).Predict(row, j.MachineType)
+	return throughput.FitCaps(j.Mode, caps)
+}
+
+// knownCap carries caps of the training model over to one server of this job.
+func knownCap(j Job, caps *throughput.Caps) *KnownCap {
+	if j.GlobalBatch > 0 || !j.Mode.Servers() {
+		return nil
+	}
+	log, sd, ok := caps.Predict(modelRow(j.Topic), j.MachineType)
 	if !ok {
 		return nil
 	}
 	return &KnownCap{Log: log, SD: sd}
 }
+
+// modelRow names a training model, wherever it ran.
+func modelRow(t model.Topic) string { return "model/" + t.Framework + "/" + t.Algorithm }
 
 func authorRow(i int) string { return "author/" + strconv.Itoa(i) }
