@@ -25,7 +25,7 @@ func Mix(g *Graph, p Problem, f Failures, weight float64) (Mixed, error) {
 	if err != nil {
 		return Mixed{}, err
 	}
-	best, err := Solve(g, p, Options{})
+	best, err := bounded(g, p)
 	if err != nil {
 		return Mixed{}, err
 	}

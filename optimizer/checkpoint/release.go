@@ -31,7 +31,18 @@ const (
 	releaseHorizons, releaseSets = 1_024, 3
 	// constrainedHorizons bounds the times if a linear program is solved for each.
 	constrainedHorizons = 48
+	// releaseStages is up to where all of these are looked at; in larger graphs it is half of
+	// them, and the single cut is the heuristic's, so that an answer takes no seconds.
+	releaseStages = 400
 )
+
+// bounded is the best single cut that is found without taking seconds.
+func bounded(g *Graph, p Problem) (Result, error) {
+	if g.Len() > releaseStages {
+		return Heuristic(g, p)
+	}
+	return Solve(g, p, Options{})
+}
 
 // releaseCut is a candidate: its stages as a bit each.
 type releaseCut struct {
@@ -52,7 +63,7 @@ func PlanRelease(g *Graph, p Problem, k int) (Release, error) {
 	if err != nil {
 		return Release{}, err
 	}
-	best, err := Solve(g, p, Options{})
+	best, err := bounded(g, p)
 	if err != nil {
 		return Release{}, err
 	}
@@ -81,7 +92,11 @@ func (s *search) releaseCuts(best Result, k int) (out []releaseCut, exact bool) 
 	if sets, all := s.every(); all {
 		out, exact = sets, true
 	} else {
-		for _, hi := range thin(horizons, constrainedHorizons) {
+		times := constrainedHorizons
+		if g.Len() > releaseStages {
+			times /= 2
+		}
+		for _, hi := range thin(horizons, times) {
 			for share := range releaseSets {
 				out = append(out, s.within(hi, math.Pow(.5, float64(share)))...)
 			}
