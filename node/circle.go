@@ -176,6 +176,9 @@ func (a *App) Members(context.Context) (*karasuv1.ListMembersResponse, error) {
 		if !m.Removed.IsZero() {
 			w.Removed = m.Removed.Unix()
 		}
+		if m.Organisation == a.network.ID() || a.network.Host().Network().Connectedness(m.Organisation) == network.Connected {
+			m.Hosts = append(m.Hosts, m.Organisation)
+		}
 		for _, h := range m.Hosts {
 			w.Hosts = append(w.Hosts, h.String())
 		}

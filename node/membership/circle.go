@@ -354,15 +354,14 @@ func (c *Circle) Hubs() []peer.ID {
 	var out []peer.ID
 	for id, m := range s.members {
 		if m.Role == karasuv1.Role_ROLE_HUB && m.Removed.IsZero() {
-			out = append(out, s.hostsOf(id)...)
+			out = append(append(out, id), s.hostsOf(id)...)
 		}
 	}
 	slices.Sort(out)
 	return out
 }
 
-// hostsOf returns the known hosts of an organisation, sorted: one at least, as its key
-// may be a host's.
+// hostsOf returns the hosts that an organisation says are its own, sorted.
 func (s *state) hostsOf(organisation peer.ID) []peer.ID {
 	var out []peer.ID
 	for h, of := range s.hosts {
@@ -371,9 +370,6 @@ func (s *state) hostsOf(organisation peer.ID) []peer.ID {
 		}
 	}
 	slices.Sort(out)
-	if len(out) == 0 {
-		out = append(out, organisation)
-	}
 	return out
 }
 
@@ -381,7 +377,8 @@ func (s *state) hostsOf(organisation peer.ID) []peer.ID {
 type Listed struct {
 	commons.Member
 	Founding, Self bool
-	Hosts          []peer.ID
+	// Hosts have a delegation. The organisation's own key may be one more host's.
+	Hosts []peer.ID
 }
 
 // Members returns the circle's organisations, removed ones last, and the record that

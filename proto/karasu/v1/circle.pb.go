@@ -166,7 +166,8 @@ type CircleMember struct {
 	// Seconds since 1970 UTC; 0 is a member.
 	Removed int64 `protobuf:"varint,5,opt,name=removed,proto3" json:"removed,omitempty"`
 	Dropped bool  `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"`
-	// Peer ids that are known to be its hosts, and how many are connected.
+	// Peer ids that are known to be its hosts: by a delegation, or connected with its own
+	// key. And how many are connected.
 	Hosts     []string `protobuf:"bytes,7,rep,name=hosts,proto3" json:"hosts,omitempty"`
 	Connected uint32   `protobuf:"varint,8,opt,name=connected,proto3" json:"connected,omitempty"`
 	// Usable records that are held of it.
