@@ -178,8 +178,8 @@ func (c recordsShowCmd) Run(a *app) error {
 		switch {
 		case m.GetBodyProblem() != "":
 			line("body", "%s of %s", m.GetBodyProblem(), size(float64(len(m.GetRecord().GetBody()))))
-		case m.GetSummary() != nil, m.GetModel() != nil, m.GetRuntime() != nil:
-			printBody(w, m.GetSummary(), m.GetModel(), m.GetRuntime(), m.GetRuntimeExtent())
+		case m.GetSummary() != nil, m.GetModel() != nil, m.GetRuntime() != nil, m.GetStage() != nil:
+			printBody(w, m)
 		case len(m.GetRecord().GetBody()) > 0:
 			line("body", "%s, as --json shows it", size(float64(len(m.GetRecord().GetBody()))))
 		}
