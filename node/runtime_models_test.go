@@ -158,7 +158,7 @@ func TestPredictionsFromPeersAlone(t *testing.T) {
 		}
 	}
 	models := func(app *node.App) []*commons.Record {
-		all, err := app.Commons().All(nil)
+		all, err := app.Commons().All(shared)
 		if err != nil {
 			t.Fatal(err)
 		}

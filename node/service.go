@@ -47,7 +47,7 @@ func (a *App) Status(ctx context.Context) (*karasuv1.StatusResponse, error) {
 	for _, addr := range a.network.Addrs() {
 		out.Addresses = append(out.Addresses, addr.String())
 	}
-	for _, t := range a.sharedTopics() {
+	for _, t := range a.commons.Topics() {
 		out.OwnRecords += uint32(t.Own)
 		out.ReceivedRecords += uint32(t.Received)
 	}

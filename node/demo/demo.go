@@ -16,7 +16,6 @@ import (
 	"github.com/karasu-project/karasu/node"
 	"github.com/karasu-project/karasu/node/p2p"
 	"github.com/karasu-project/karasu/node/share"
-	"github.com/karasu-project/karasu/store/commons"
 )
 
 // ErrTable means that a run table cannot be used for the demo.
@@ -267,9 +266,6 @@ func allHold(members []*member) bool {
 
 func (m *member) records() (own, received int) {
 	for _, t := range m.app.Commons().Topics() {
-		if t.Topic == commons.ControlTopic() {
-			continue
-		}
 		own += t.Own
 		received += t.Received
 	}

@@ -165,13 +165,17 @@ func (d *DB) Entries(match func(model.Topic) bool) ([]Entry, error) {
 	return entries(metas), nil
 }
 
-// Topics counts the usable records of every topic that has any, by name.
+// shared takes the topics that organisations share under: all but the control topic.
+func shared(t model.Topic) bool { return t != ControlTopic() }
+
+// Topics counts the usable records of every topic that has any, by name, but for the
+// control topic.
 func (d *DB) Topics() []TopicCount {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	var out []TopicCount
 	authors := make(map[peer.ID]bool)
-	for _, m := range d.current(nil, usable) {
+	for _, m := range d.current(shared, usable) {
 		if len(out) == 0 || out[len(out)-1].Topic != m.topic {
 			out = append(out, TopicCount{Topic: m.topic})
 			clear(authors)
