@@ -2498,7 +2498,9 @@ type Peer struct {
 	// Keys under which the organisation gave two bodies to one revision.
 	Equivocations uint32 `protobuf:"varint,15,opt,name=equivocations,proto3" json:"equivocations,omitempty"`
 	// Calls of a peer that is not let in: it is not on the allowlist or in the circle.
-	TurnedAway    uint32 `protobuf:"varint,16,opt,name=turned_away,json=turnedAway,proto3" json:"turned_away,omitempty"`
+	TurnedAway uint32 `protobuf:"varint,16,opt,name=turned_away,json=turnedAway,proto3" json:"turned_away,omitempty"`
+	// What was wrong with the last that was refused of the peer; empty without refusals.
+	LastRefusal   string `protobuf:"bytes,17,opt,name=last_refusal,json=lastRefusal,proto3" json:"last_refusal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2643,6 +2645,13 @@ func (x *Peer) GetTurnedAway() uint32 {
 		return x.TurnedAway
 	}
 	return 0
+}
+
+func (x *Peer) GetLastRefusal() string {
+	if x != nil {
+		return x.LastRefusal
+	}
+	return ""
 }
 
 type ListPeersResponse struct {
@@ -3522,7 +3531,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x04next\x18\a \x01(\v2\x15.karasu.v1.SuggestionR\x04next\x12\x17\n" +
 	"\x04best\x18\b \x01(\x01H\x00R\x04best\x88\x01\x01B\a\n" +
 	"\x05_best\"\x12\n" +
-	"\x10ListPeersRequest\"\xa2\x04\n" +
+	"\x10ListPeersRequest\"\xc5\x04\n" +
 	"\x04Peer\x12\x17\n" +
 	"\apeer_id\x18\x01 \x01(\tR\x06peerId\x12\"\n" +
 	"\forganisation\x18\x02 \x01(\tR\forganisation\x12\x1c\n" +
@@ -3544,7 +3553,8 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x0forganisation_id\x18\x0e \x01(\tR\x0eorganisationId\x12$\n" +
 	"\requivocations\x18\x0f \x01(\rR\requivocations\x12\x1f\n" +
 	"\vturned_away\x18\x10 \x01(\rR\n" +
-	"turnedAwayB\b\n" +
+	"turnedAway\x12!\n" +
+	"\flast_refusal\x18\x11 \x01(\tR\vlastRefusalB\b\n" +
 	"\x06_score\":\n" +
 	"\x11ListPeersResponse\x12%\n" +
 	"\x05peers\x18\x01 \x03(\v2\x0f.karasu.v1.PeerR\x05peers\"%\n" +
