@@ -194,7 +194,8 @@ func (a *App) ChangeMembers(ctx context.Context, c membership.Change) (*karasuv1
 		return nil, err
 	}
 	n := 0
-	for _, m := range list.Members {
+	members, _, _ := a.circle.Members()
+	for _, m := range members {
 		if m.Removed.IsZero() {
 			n++
 		}

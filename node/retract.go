@@ -77,7 +77,7 @@ func (a *App) Retract(ctx context.Context, req *karasuv1.RetractShareRequest) (*
 	if req.GetTopic() != "" {
 		p, err := exchange.ParsePattern(req.GetTopic())
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", api.ErrRequest, err)
+			return nil, api.Invalid("%w", err)
 		}
 		topic = p.String()
 	}
@@ -115,9 +115,9 @@ func (a *App) checkRetraction(ctx context.Context, job, topic string, undo bool)
 	}
 	switch {
 	case undo && job != "" && !slices.Contains(now.Jobs, job):
-		return fmt.Errorf("%w: job %q is not retracted; karasu share retract lists what is", api.ErrRequest, model.Clip(job))
+		return api.Invalid("job %q is not retracted; karasu share retract lists what is", model.Clip(job))
 	case undo && job == "" && !slices.Contains(now.Topics, topic):
-		return fmt.Errorf("%w: topic %q is not retracted; karasu share retract lists what is", api.ErrRequest, model.Clip(topic))
+		return api.Invalid("topic %q is not retracted; karasu share retract lists what is", model.Clip(topic))
 	case undo || job == "":
 		return nil
 	}
@@ -126,7 +126,7 @@ func (a *App) checkRetraction(ctx context.Context, job, topic string, undo bool)
 		return err
 	}
 	if !slices.ContainsFunc(workloads, func(w private.WorkloadCount) bool { return w.Workload.Job == job }) {
-		return fmt.Errorf("%w: no runs of job %q; karasu workloads list names those that have some", api.ErrRequest, model.Clip(job))
+		return api.Invalid("no runs of job %q; karasu workloads list names those that have some", model.Clip(job))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"connectrpc.com/connect"
@@ -12,8 +11,10 @@ import (
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
 
-// ErrRequest is wrapped by complaints about what was asked.
-var ErrRequest = errors.New("request")
+// Invalid is a complaint about what was asked.
+func Invalid(format string, args ...any) error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+}
 
 // Circle is what the service asks of the daemon about organisations and what it took
 // back.
@@ -34,10 +35,10 @@ func (s *Service) ChangeMembers(ctx context.Context, req *connect.Request[karasu
 	m := req.Msg
 	id, err := peer.Decode(m.GetOrganisationId())
 	if err != nil {
-		return nil, fmt.Errorf("%w: organisation_id is none (karasu org show prints one): %w", ErrRequest, err)
+		return nil, Invalid("organisation_id is none (karasu org show prints one): %w", err)
 	}
 	if _, known := karasuv1.Role_name[int32(m.GetRole())]; !known {
-		return nil, fmt.Errorf("%w: role %d is none", ErrRequest, m.GetRole())
+		return nil, Invalid("role %d is none", m.GetRole())
 	}
 	return reply(s.Node.ChangeMembers(ctx, membership.Change{
 		Organisation: id, Remove: m.GetRemove(), Drop: m.GetDrop(), Name: m.GetName(), Role: m.GetRole(),
@@ -55,7 +56,7 @@ func (s *Service) AnnounceOrganisation(
 func (s *Service) RetractShare(ctx context.Context, req *connect.Request[karasuv1.RetractShareRequest]) (*connect.Response[karasuv1.RetractShareResponse], error) {
 	m := req.Msg
 	if m.GetJob() != "" && m.GetTopic() != "" || m.GetUndo() && m.GetJob() == "" && m.GetTopic() == "" {
-		return nil, fmt.Errorf("%w: one of job and topic says what", ErrRequest)
+		return nil, Invalid("one of job and topic says what")
 	}
 	return reply(s.Node.Retract(ctx, m))
 }

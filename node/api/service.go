@@ -92,7 +92,6 @@ func codeOf(err error) connect.Code {
 		{checkpoint.ErrNoPredictor, connect.CodeFailedPrecondition},
 		{private.ErrNoRun, connect.CodeNotFound},
 		{ErrNoRecord, connect.CodeNotFound},
-		{ErrRequest, connect.CodeInvalidArgument},
 		{membership.ErrChange, connect.CodeInvalidArgument},
 		{membership.ErrNoCircle, connect.CodeFailedPrecondition},
 		{membership.ErrNotAdmin, connect.CodeFailedPrecondition},
