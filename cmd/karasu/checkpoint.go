@@ -175,14 +175,17 @@ func byteTime(byteSeconds float64) string {
 	return size(byteSeconds/3600) + "h"
 }
 
-// stageNumbers is "3, 5, 8", and of many the first ones.
+// stageNumbers is "stage 3" or "stages 3, 5, 8", and of many the first ones.
 func stageNumbers(ids []uint32) string {
 	const most = 12
 	var out []string
 	for _, id := range ids[:min(len(ids), most)] {
 		out = append(out, fmt.Sprint(id))
 	}
-	text := strings.Join(out, ", ")
+	text := "stages " + strings.Join(out, ", ")
+	if len(ids) == 1 {
+		return "stage " + out[0]
+	}
 	if len(ids) > most {
 		text += fmt.Sprintf(" and %d more", len(ids)-most)
 	}

@@ -122,7 +122,7 @@ func plannedText(m *karasuv1.FollowCheckpointResponse, committed int) string {
 		}
 		return "nothing to persist as of now"
 	}
-	what := "stages " + stageNumbers(p.GetPersist()) + " (" + amount(p.GetDurableBytes()) + ")"
+	what := stageNumbers(p.GetPersist()) + " (" + amount(p.GetDurableBytes()) + ")"
 	if len(p.GetPersist()) == 0 {
 		what = "nothing: what has ended is not read any more"
 	}
@@ -130,5 +130,5 @@ func plannedText(m *karasuv1.FollowCheckpointResponse, committed int) string {
 	if m.GetCommit() {
 		return "PERSIST NOW " + what + "; " + worth
 	}
-	return fmt.Sprintf("plan: persist %s once stages %s have ended; %s", what, stageNumbers(m.GetMissing()), worth)
+	return fmt.Sprintf("plan: persist %s at the end of %s; %s", what, stageNumbers(m.GetMissing()), worth)
 }

@@ -66,7 +66,7 @@ func cutSVG(m *karasuv1.AdviseCheckpointResponse) []byte {
 	}
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="11">`+"\n", cutWidth, height, cutWidth, height)
 	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
-	text(cutMargin, 20, "start", fmt.Sprintf("%s: %s before a cut in colour, persisted outputs with a bold line", m.GetJob(), "stages"))
+	text(cutMargin, 20, "start", m.GetJob()+": stages before a cut in colour, persisted outputs with a bold line")
 	for _, tick := range ticksOf(length) {
 		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e5e5e5"/>`+"\n", x(tick), cutTop-6, x(tick), height-cutTop+6)
 		text(x(tick), height-cutTop+20, "middle", instant(tick))
@@ -115,8 +115,12 @@ func drawEdges(b *bytes.Buffer, stages []*karasuv1.CheckpointStage, x func(float
 				color = "#d62728"
 			}
 			x1, x2 := x(p.GetEndSeconds()), x(s.GetStartSeconds())
-			bend := max(12, math.Abs(x2-x1)/2)
-			fmt.Fprintf(b, `<path d="M%.1f %.1f C%.1f %.1f %.1f %.1f %.1f %.1f" fill="none" stroke="%s"/>`+"\n", x1, y(id), x1+bend, y(id), x2-bend, y(s.GetId()), x2, y(s.GetId()), color)
+			bend, up := max(12, math.Abs(x2-x1)/2), 0.
+			if y(id) == y(s.GetId()) { // over the stages between
+				up = min(cutTop/2, 12+math.Abs(x2-x1)/20)
+			}
+			fmt.Fprintf(b, `<path d="M%.1f %.1f C%.1f %.1f %.1f %.1f %.1f %.1f" fill="none" stroke="%s"/>`+"\n",
+				x1, y(id), x1+bend, y(id)-up, x2-bend, y(s.GetId())-up, x2, y(s.GetId()), color)
 		}
 	}
 }

@@ -143,6 +143,7 @@ func (a *Advisor) predict(ctx context.Context, ix *index, g *goal, e *entry, x *
 	if note != "" {
 		basis.Assumptions = append(basis.Assumptions, note)
 	}
+	basis.Assumptions = append(basis.Assumptions, fmt.Sprintf("an output that is predicted counts with what it stays below in %.0f%% of cases", 100*optimizer.SizeQuantile))
 	basis.Assumptions = append(basis.Assumptions, out.assumptions...)
 	return out, basis, nil
 }

@@ -176,7 +176,7 @@ func newFailure(given *float64, x optimizer.Exposure) (failure, error) {
 		return failure{}, err
 	}
 	f := failure{rate: rate, source: "fitted"}
-	f.summary = fmt.Sprintf("%.2g failures an hour (90%%: %.2g to %.2g): %d of stored applications failed in %.3g hours that they ran",
+	f.summary = fmt.Sprintf("%.2g failures an hour (90%%: %.2g to %.2g): %d of stored applications failed in %.3g hours that they ran, and one in a hundred hours is believed before",
 		rate.PerHour, rate.Low, rate.High, x.Failures, x.Hours)
 	if x.Hours == 0 {
 		f.source = "assumed"
