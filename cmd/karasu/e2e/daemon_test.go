@@ -77,6 +77,16 @@ func (o *organisation) configure(name, more string) {
 // start starts the daemon and waits until its API answers.
 func (o *organisation) start() {
 	o.t.Helper()
+	o.launch()
+	o.eventually("daemon of "+o.home+" answers", func() bool {
+		_, _, code := o.run("status", "--json")
+		return code == 0
+	})
+}
+
+// launch starts the daemon and does not wait.
+func (o *organisation) launch() {
+	o.t.Helper()
 	o.log = &safeBuffer{}
 	o.cmd = exec.Command(binary, "daemon")
 	o.cmd.Env = append(os.Environ(), "KARASU_HOME="+o.home)
@@ -84,10 +94,6 @@ func (o *organisation) start() {
 	if err := o.cmd.Start(); err != nil {
 		o.t.Fatal(err)
 	}
-	o.eventually("daemon of "+o.home+" answers", func() bool {
-		_, _, code := o.run("status", "--json")
-		return code == 0
-	})
 }
 
 // stop ends the daemon as a service manager does, and expects it to end well.

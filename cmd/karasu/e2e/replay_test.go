@@ -201,7 +201,7 @@ func TestReplays(t *testing.T) {
 		if err := os.WriteFile(file, []byte("cloud,machine_type,vcpus,memory_gib,usd_per_hour\naws,free.large,2,8,0\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, errs, code := o.runInput(batch(0, 3), "import", "csv", "--dry-run", "--catalog", file, "-")
+		out, errs, code := o.runInput(batch("job", 3), "import", "csv", "--dry-run", "--catalog", file, "-")
 		if code == 0 || out != "" || !strings.Contains(errs, "machines.csv:2") {
 			t.Errorf("exit %d, %q, %q; want the line with the price", code, out, errs)
 		}
