@@ -38,11 +38,8 @@ const (
 	Kept
 )
 
-// logSpeed at u units, up to a constant of the job; u may be infinite under Grown.
+// logSpeed at u units, up to a constant of the job; its limit under Grown is ln knee.
 func (l Law) logSpeed(u, knee float64) float64 {
-	if math.IsInf(u, 1) {
-		return math.Log(knee)
-	}
 	return math.Log(u) - .5*math.Log1p(l.bend(u/knee))
 }
 
@@ -69,9 +66,9 @@ const (
 	SampleSD = .15
 )
 
-// Point is a speed that was measured, or is known otherwise, at one size.
+// Point is a speed that was measured at one size.
 type Point struct {
-	// Units of workers; infinite for the cap.
+	// Units of workers.
 	Units float64
 	// LogSpeed is the logarithm of the speed, Variance its variance.
 	LogSpeed, Variance float64
@@ -80,11 +77,6 @@ type Point struct {
 // Measured is the point of the mean log speed of n samples of a minute.
 func Measured(units, logSpeed, n float64) Point {
 	return Point{Units: units, LogSpeed: logSpeed, Variance: MisfitSD*MisfitSD + SampleSD*SampleSD/n}
-}
-
-// CapPoint is the pseudo-measurement of a cap that is known from elsewhere.
-func CapPoint(log, sd float64) Point {
-	return Point{Units: math.Inf(1), LogSpeed: log, Variance: sd * sd}
 }
 
 // Weights are probabilities of the knees.
@@ -163,9 +155,6 @@ func Posterior(law Law, prior Weights, points []Point) Belief {
 		knee := Knee(i)
 		var sw, sy, syy float64
 		for _, p := range points {
-			if law == Kept && math.IsInf(p.Units, 1) {
-				continue // no cap: speed falls beyond the knee
-			}
 			w, r := 1/p.Variance, p.LogSpeed-law.logSpeed(p.Units, knee)
 			sw, sy, syy = sw+w, sy+w*r, syy+w*r*r
 		}
@@ -188,6 +177,57 @@ func Posterior(law Law, prior Weights, points []Point) Belief {
 		b.Weights[i] = logs[i] / sum
 	}
 	return b
+}
+
+// told is how likely a cap that is known from elsewhere is right; otherwise it says
+// nothing. Where measured speeds exceed it, it is not.
+const (
+	told = .9
+	// untold is the density of the logarithm of a cap that nobody knows.
+	untold = 1. / 4
+)
+
+// Tell adds a cap that is known from elsewhere: the logarithm of the speed that no size
+// exceeds, and its standard deviation. It says nothing before a speed was measured, nor
+// under Kept, which has no cap.
+func (b *Belief) Tell(logCap, sd float64) {
+	if !b.known || b.Law == Kept {
+		return
+	}
+	variance := sd*sd + b.variance
+	weights := b.Weights
+	var sum float64
+	for i := range weights {
+		r := logCap - b.level[i] - math.Log(Knee(i))
+		weights[i] *= told*math.Exp(-.5*r*r/variance)/math.Sqrt(2*math.Pi*variance) + (1-told)*untold
+		sum += weights[i]
+	}
+	if !(sum > 0) || math.IsInf(sum, 0) {
+		return
+	}
+	for i := range weights {
+		b.Weights[i] = weights[i] / sum
+	}
+}
+
+// Residuals are how far the logarithms of measured speeds lie above the law, shrunk by
+// how well they are known, in the order of the points of [Posterior]. Some jobs keep to
+// no law: on small machines speed falls with size, or jumps. The more the points of a
+// job depart from it, the less they are shrunk.
+func (b *Belief) Residuals(points []Point) []float64 {
+	out := make([]float64, len(points))
+	var misfit float64
+	for i, p := range points {
+		mean, _, _ := b.LogSpeed(p.Units)
+		out[i] = p.LogSpeed - mean
+		misfit += out[i] * out[i]
+	}
+	misfit = max(misfit/float64(len(points)), MisfitSD*MisfitSD)
+	for i, p := range points {
+		sample := p.Variance - MisfitSD*MisfitSD
+		out[i] *= misfit / (misfit + max(sample, 0))
+	}
+	return out
 }
 
 // LogSpeedup is the mean of the logarithm of how much faster the job is at some units
@@ -238,8 +278,13 @@ func (b *Belief) LogKnee() (mean, sd float64) {
 // LogCap is the mean of the logarithm of the speed that no size exceeds and its
 // standard deviation; false without any point, or where the law has none.
 func (b *Belief) LogCap() (mean, sd float64, ok bool) {
-	if b.Law == Kept {
+	if b.Law == Kept || !b.known {
 		return 0, 0, false
 	}
-	return b.LogSpeed(math.Inf(1))
+	var m, mm float64
+	for i, w := range b.Weights {
+		y := b.level[i] + math.Log(Knee(i))
+		m, mm = m+w*y, mm+w*y*y
+	}
+	return m, math.Sqrt(max(mm-m*m, 0) + b.variance), true
 }

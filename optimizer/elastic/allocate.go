@@ -153,7 +153,7 @@ func newCandidate(now time.Time, s *running) *candidate {
 	}
 	left, _ := s.secondsLeft(now, one)
 	c.weight = 1 / math.Sqrt(max(left, leastLeft))
-	c.base = s.rungs().LogSpeed(s.posterior(), one)
+	c.base = s.log(one)
 	c.target = one
 	return c
 }
@@ -161,11 +161,11 @@ func newCandidate(now time.Time, s *running) *candidate {
 // gain of going from one rung to the next, a unit, weighed.
 func (c *candidate) gain(from int) float64 {
 	s := c.s
-	ladder, b := s.rungs(), s.posterior()
+	ladder := s.rungs()
 	if from+1 >= len(ladder.Units) {
 		return 0
 	}
-	speed := math.Exp(ladder.LogSpeed(b, from+1)-c.base) - math.Exp(ladder.LogSpeed(b, from)-c.base)
+	speed := math.Exp(s.log(from+1)-c.base) - math.Exp(s.log(from)-c.base)
 	return c.weight * speed / (ladder.Units[from+1] - ladder.Units[from])
 }
 

@@ -27,6 +27,8 @@ type running struct {
 	// belief from the reports, believed - 1 of them; 0 is not made yet.
 	belief   throughput.Belief
 	believed int
+	// logs are the log speeds of the sizes under it, up to a constant.
+	logs []float64
 }
 
 // maxAhead is how far in the future times may lie: clocks differ.

@@ -15,6 +15,9 @@ const (
 	minUses = 4
 	// nearlyFull of its limit is a pod that cannot wait for the next interval.
 	nearlyFull = .95
+	// raiseSlack is how far the target must be above the limit before it is raised: so the
+	// margin may shrink a little, and memory does not change for nothing.
+	raiseSlack = .05
 	// aboveFloor is what a pod gets at least, times a limit that did not suffice.
 	aboveFloor = 1.2
 	gib        = 1 << 30
@@ -76,7 +79,7 @@ func (d *draft) foreseeMemory(role Role) bool {
 	target := min(max(d.policy.MemoryMargin*need, aboveFloor*m.Floor), d.bounds.MaxPodMemory)
 	waited := d.now.Sub(m.Changed) >= d.policy.MemoryEvery
 	switch {
-	case target > limit && (waited || m.Use.Most >= nearlyFull*limit):
+	case target > (1+raiseSlack)*limit && (waited || m.Use.Most >= nearlyFull*limit):
 	case target < d.policy.MemorySlack*limit && waited:
 	default:
 		return false

@@ -45,7 +45,8 @@ func (d *draft) change(c *candidate, to int) change {
 	s := d.s
 	ladder, b := s.rungs(), s.posterior()
 	x := change{from: c.at, to: to, fromUnits: ladder.Units[c.at], toUnits: ladder.Units[to]}
-	log, sd := b.LogSpeedup(x.fromUnits, x.toUnits)
+	log := s.log(to) - s.log(c.at)
+	_, sd := b.LogSpeedup(x.fromUnits, x.toUnits)
 	x.gain, x.gainSD = math.Expm1(log), sd
 	x.j = log - d.policy.Kappa*math.Log(x.toUnits/x.fromUnits)
 	x.before, x.known = s.secondsLeft(d.now, c.at)

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/karasu-project/karasu/model/throughput"
@@ -16,15 +17,37 @@ func (s *running) posterior() *throughput.Belief {
 	if s.believed == s.Reports+1 {
 		return &s.belief
 	}
-	points := make([]throughput.Point, 0, len(s.Speeds)+1)
+	points := make([]throughput.Point, 0, len(s.Speeds))
 	for _, v := range s.Speeds {
 		points = append(points, throughput.Measured(s.Job.units(v.Workers), v.Log, v.Minutes))
 	}
-	if s.Cap != nil && len(points) > 0 {
-		points = append(points, throughput.CapPoint(s.Cap.Log+math.Log(float64(max(s.Plan.Servers.Replicas, 1))), s.Cap.SD))
-	}
 	s.belief, s.believed = throughput.Posterior(s.Job.law(), s.Prior, points), s.Reports+1
+	if s.Cap != nil {
+		s.belief.Tell(s.Cap.Log+math.Log(float64(max(s.Plan.Servers.Replicas, 1))), s.Cap.SD)
+	}
+	s.curve(points)
 	return &s.belief
+}
+
+// curve fills in the log speeds of the ladder: by the belief, and where a size was
+// measured, by what was measured.
+func (s *running) curve(points []throughput.Point) {
+	ladder := s.rungs()
+	s.logs = slices.Grow(s.logs[:0], len(ladder.Units))
+	for i := range ladder.Units {
+		s.logs = append(s.logs, ladder.LogSpeed(&s.belief, i))
+	}
+	for k, r := range s.belief.Residuals(points) {
+		if i, ok := slices.BinarySearch(s.sizes, s.Speeds[k].Workers); ok {
+			s.logs[i] += r
+		}
+	}
+}
+
+// log speed at the i-th size, up to a constant.
+func (s *running) log(i int) float64 {
+	s.posterior()
+	return s.logs[i]
 }
 
 // largest is the most units that were measured.
@@ -70,11 +93,11 @@ func (s *running) secondsLeft(now time.Time, i int) (seconds float64, known bool
 	b, ladder := s.posterior(), s.rungs()
 	if left, ok := s.pushesLeft(); ok {
 		if log, _, ok := b.LogSpeed(ladder.Units[i]); ok {
-			return min(left/math.Exp(log), maxSeconds), true
+			return min(left/math.Exp(log+s.log(i)-ladder.LogSpeed(b, i)), maxSeconds), true
 		}
 	}
 	ran := max(now.Sub(s.Started), unknownLeft).Seconds()
-	return ran * math.Exp(ladder.LogSpeed(b, s.rung())-ladder.LogSpeed(b, i)), false
+	return ran * math.Exp(s.log(s.rung())-s.log(i)), false
 }
 
 // rung is where the plan is on the ladder: the largest size that is not above it.
