@@ -82,7 +82,7 @@ func (a *App) Peers(context.Context) ([]*karasuv1.Peer, error) {
 
 // blame says what was a peer's fault; the zero offender is nothing.
 func blame(p *karasuv1.Peer, o exchange.Offender) {
-	p.GreylistedSeconds = o.Greylisted.Seconds()
+	p.GreylistedSeconds, p.LastRefusal = o.Greylisted.Seconds(), o.Last
 	for reason, n := range o.Refused {
 		p.Refusals = append(p.Refusals, &karasuv1.Refusal{Reason: string(reason), Count: n})
 	}

@@ -104,7 +104,7 @@ func printRefusals(w *bytes.Buffer, peers []*karasuv1.Peer) {
 		if left := p.GetGreylistedSeconds(); left > 0 {
 			state = fmt.Sprintf("Greylisted for %s more, nothing is taken from", seconds(max(left, 1)))
 		}
-		fmt.Fprintf(w, "%s %s: %s\n", state, clean(p.GetPeerId()), clean(strings.Join(reasons, ", ")))
+		fmt.Fprintf(w, "%s %s: %s; the last: %s\n", state, clean(p.GetPeerId()), clean(strings.Join(reasons, ", ")), clean(p.GetLastRefusal()))
 	}
 }
 

@@ -1,6 +1,8 @@
 package exchange
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,13 +80,20 @@ func TestFetches(t *testing.T) {
 func TestGreylist(t *testing.T) {
 	g, now := newGreylist(), time.Unix(1_000_000, 0)
 	for range maxOffences - 1 {
-		g.offence("bad", Forged, now)
+		g.offence("bad", reject(Forged, nil), now)
 	}
 	if g.listed("bad", now) {
 		t.Error("listed too early")
 	}
-	g.offence("bad", Malformed, now)
-	want := []Offender{{"bad", greylistTime, map[Reason]uint64{Forged: maxOffences - 1, Malformed: 1}}}
+	long := errors.New("body: " + strings.Repeat("ä", 300))
+	if !g.offence("bad", reject(Malformed, long), now) || g.offence("bad", reject(Forged, nil), now) {
+		t.Error("the first of a reason is not told from others")
+	}
+	last := "body: " + strings.Repeat("ä", 97)
+	if got := reject(Malformed, long).text(); got != last {
+		t.Errorf("text of a long error is %q", got)
+	}
+	want := []Offender{{"bad", greylistTime, map[Reason]uint64{Forged: maxOffences, Malformed: 1}, string(Forged)}}
 	if !g.listed("bad", now) || g.listed("good", now) {
 		t.Error("not listed")
 	}
@@ -96,7 +105,7 @@ func TestGreylist(t *testing.T) {
 	}
 	for n := range 2 * maxWatched {
 		i := id(n)
-		g.offence(peer.ID(i[:]), Forged, now)
+		g.offence(peer.ID(i[:]), reject(Forged, nil), now)
 	}
 	if len(g.peers) > maxWatched || !g.listed("bad", now) {
 		t.Errorf("%d peers are watched, the worst of them: %v", len(g.peers), g.listed("bad", now))

@@ -183,8 +183,7 @@ func (e *Exchange) validate(topic model.Topic, from peer.ID, m *pubsub.Message) 
 	}
 	e.counters.refused(refusal.Reason)
 	if refusal.Verdict == Reject {
-		e.greylist.offence(from, refusal.Reason, now)
-		e.opts.Logger.Debug("record rejected", "peer", from, "topic", topic.String(), "reason", refusal.Reason, "error", refusal.Err)
+		e.offence(from, refusal, now)
 		return pubsub.ValidationReject
 	}
 	return pubsub.ValidationIgnore

@@ -32,6 +32,7 @@ type offender struct {
 	since    time.Time
 	// reasons adds up to offences.
 	reasons map[Reason]uint64
+	last    string
 }
 
 // Offender is a peer that sent what is its own fault.
@@ -41,12 +42,14 @@ type Offender struct {
 	Greylisted time.Duration
 	// Refused counts what was its fault lately, by reason.
 	Refused map[Reason]uint64
+	// Last says what was wrong with the last of it, in words that may quote the peer.
+	Last string
 }
 
 func newGreylist() *greylist { return &greylist{peers: make(map[peer.ID]*offender)} }
 
-// offence notes one reject.
-func (g *greylist) offence(id peer.ID, reason Reason, now time.Time) {
+// offence notes one reject, and says whether it is the first of its reason lately.
+func (g *greylist) offence(id peer.ID, refusal *RefusalError, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	o := g.peers[id]
@@ -61,10 +64,12 @@ func (g *greylist) offence(id peer.ID, reason Reason, now time.Time) {
 		*o = offender{since: now, reasons: make(map[Reason]uint64)}
 	}
 	o.offences++
-	o.reasons[reason]++
+	o.reasons[refusal.Reason]++
+	o.last = refusal.text()
 	if o.offences == maxOffences {
 		o.since = now // The time on the list counts from here.
 	}
+	return o.reasons[refusal.Reason] == 1
 }
 
 // left is how much longer nothing is taken from a peer.
@@ -89,7 +94,7 @@ func (g *greylist) all(now time.Time) []Offender {
 	var out []Offender
 	for _, id := range slices.Sorted(maps.Keys(g.peers)) {
 		if o := g.peers[id]; now.Sub(o.since) <= greylistTime {
-			out = append(out, Offender{id, o.left(now), maps.Clone(o.reasons)})
+			out = append(out, Offender{id, o.left(now), maps.Clone(o.reasons), o.last})
 		}
 	}
 	return out
@@ -121,6 +126,14 @@ func (g *greylist) evict(now time.Time) {
 	}
 	if len(g.peers) >= maxWatched {
 		delete(g.peers, any)
+	}
+}
+
+// offence notes one reject, and logs the first of each reason of a peer: an honest one
+// makes none, and many would fill the log.
+func (e *Exchange) offence(id peer.ID, refusal *RefusalError, now time.Time) {
+	if e.greylist.offence(id, refusal, now) {
+		e.opts.Logger.Warn("refused what a peer sent; karasu peers counts what follows", "peer", id, "reason", refusal.Reason, "error", refusal.text())
 	}
 }
 

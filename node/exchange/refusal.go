@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"maps"
+	"strings"
 	"sync"
 	"time"
 )
@@ -69,6 +70,16 @@ func (r *RefusalError) Error() string {
 		return "refused: " + string(r.Reason)
 	}
 	return "refused: " + string(r.Reason) + ": " + r.Err.Error()
+}
+
+// text is the details, or else the reason, cut to what a table or a log takes.
+func (r *RefusalError) text() string {
+	const limit = 200
+	if r.Err == nil {
+		return string(r.Reason)
+	}
+	s := r.Err.Error()
+	return strings.ToValidUTF8(s[:min(len(s), limit)], "")
 }
 
 // Unwrap returns the details.

@@ -116,7 +116,7 @@ func (r *replica) refuse(refusal *RefusalError, now time.Time) {
 	r.e.counters.refused(refusal.Reason)
 	if refusal.Verdict == Reject {
 		r.offences++
-		r.e.greylist.offence(r.peer, refusal.Reason, now)
+		r.e.offence(r.peer, refusal, now)
 	}
 }
 

@@ -167,7 +167,7 @@ func (e *Exchange) account(id peer.ID, res Result, err error) {
 	switch {
 	case errors.Is(err, ErrProtocol):
 		e.counters.refused(Protocol)
-		e.greylist.offence(id, Protocol, e.opts.Now())
+		e.offence(id, reject(Protocol, err), e.opts.Now())
 	case errors.Is(err, ErrTooSlow):
 		e.counters.refused(TooSlow)
 	}
