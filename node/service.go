@@ -129,7 +129,7 @@ func (a *App) PreviewShareAs(ctx context.Context, trial share.Trial) (*karasuv1.
 func wirePolicy(p share.Policy) *karasuv1.SharePolicy {
 	return &karasuv1.SharePolicy{
 		Mode: string(p.Mode), MinimumRuns: uint32(p.MinimumRuns), AbsoluteRuntimes: p.Absolute, ExactSizes: p.ExactSizes,
-		RuntimeModels: p.Runtimes, Epsilon: p.Epsilon, NoiseScale: p.NoiseScale(),
+		RuntimeModels: p.Runtimes, StageModels: p.Stages, Epsilon: p.Epsilon, NoiseScale: p.NoiseScale(),
 	}
 }
 

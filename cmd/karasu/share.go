@@ -18,9 +18,10 @@ type shareCmd struct {
 }
 
 type sharePreviewCmd struct {
-	Policy        policy `help:"What would leave if that were the policy of every topic: both, summaries, models or off. Default: the policy of config.toml." words:"both,summaries,models,off" placeholder:"POLICY"`
-	RuntimeModels bool   `help:"What would leave if runtime models were shared, too."`
-	StageModels   bool   `help:"What would leave if stage models were shared, too."`
+	Policy        policy  `help:"What would leave if that were the policy of every topic: both, summaries, models or off. Default: the policy of config.toml." words:"both,summaries,models,off" placeholder:"POLICY"`
+	RuntimeModels bool    `help:"What would leave if runtime models were shared, too."`
+	StageModels   bool    `help:"What would leave if stage models were shared, too."`
+	Epsilon       epsilon `help:"What would leave with noise of that epsilon, 0.1 to 100." placeholder:"EPSILON"`
 	jsonFlag
 }
 
@@ -45,7 +46,8 @@ Example:
   karasu share preview --json
   karasu share preview --policy summaries
   karasu share preview --runtime-models
-  karasu share preview --stage-models`
+  karasu share preview --stage-models
+  karasu share preview --epsilon 2`
 }
 
 // Run prints what leaves.
@@ -55,7 +57,7 @@ func (c sharePreviewCmd) Run(a *app) error {
 		return err
 	}
 	res, err := client.PreviewShare(a.ctx, connect.NewRequest(&karasuv1.PreviewShareRequest{
-		Policy: string(c.Policy), RuntimeModels: c.RuntimeModels, StageModels: c.StageModels,
+		Policy: string(c.Policy), RuntimeModels: c.RuntimeModels, StageModels: c.StageModels, Epsilon: float64(c.Epsilon),
 	}))
 	if err != nil {
 		return err
@@ -79,6 +81,10 @@ func (c sharePreviewCmd) Run(a *app) error {
 			if c.StageModels {
 				fmt.Fprintln(w, "Stage models leave with stage_models = true under [share] in config.toml, of topics whose policy is models or both.")
 			}
+			if c.Epsilon != 0 {
+				fmt.Fprintf(w, "That would leave with epsilon = %g under [share] in config.toml.\n", float64(c.Epsilon))
+			}
+			printNoise(w, res.Msg.GetPolicy())
 		}
 		if len(res.Msg.GetWithheld()) == 0 {
 			return
@@ -94,7 +100,7 @@ func (c sharePreviewCmd) Run(a *app) error {
 
 // word chooses between what is and what would be.
 func (c sharePreviewCmd) word(is, would string) string {
-	if c.Policy == "" && !c.RuntimeModels && !c.StageModels {
+	if c.Policy == "" && !c.RuntimeModels && !c.StageModels && c.Epsilon == 0 {
 		return is
 	}
 	return would
