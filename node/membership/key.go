@@ -26,6 +26,9 @@ const keyFormat = "karasu-organisation/1"
 // that is stolen is worth nothing after a quarter.
 const DefaultDelegated = 90 * 24 * time.Hour
 
+// workFactor is the base-2 logarithm of the cost of trying a passphrase: about a second.
+const workFactor = 18
+
 // maxWork bounds the cost of opening a file that somebody made: 2^20 takes scrypt about
 // 4 s and a gigabyte.
 const maxWork = 20
@@ -66,7 +69,9 @@ func NewKey() (*Key, error) {
 func (k *Key) ID() (peer.ID, error) { return peer.IDFromPrivateKey(k.Private) }
 
 // Encode returns the file, encrypted by a passphrase where there is one.
-func (k *Key) Encode(passphrase string) ([]byte, error) {
+func (k *Key) Encode(passphrase string) ([]byte, error) { return k.encode(passphrase, workFactor) }
+
+func (k *Key) encode(passphrase string, work int) ([]byte, error) {
 	raw, err := crypto.MarshalPrivateKey(k.Private)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
@@ -87,6 +92,7 @@ func (k *Key) Encode(passphrase string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPassphrase, err)
 	}
+	recipient.SetWorkFactor(work)
 	var out bytes.Buffer
 	armored := armor.NewWriter(&out)
 	w, err := age.Encrypt(armored, recipient)
