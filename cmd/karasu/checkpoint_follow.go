@@ -59,11 +59,8 @@ func (c checkpointFollowCmd) Run(a *app) error {
 	for {
 		begin := time.Now()
 		e, err := c.read(a.ctx)
-		if a.ctx.Err() != nil {
-			return nil // interrupted: what was decided is printed
-		}
 		if err != nil {
-			return err
+			return interrupted(a.ctx, err)
 		}
 		switch {
 		case e != nil && e.Finished() && first:
@@ -88,10 +85,10 @@ func (c checkpointFollowCmd) Run(a *app) error {
 	}
 }
 
-// interrupted drops errors that come of the user's interrupt.
+// interrupted drops errors that come of the user's interrupt: what was decided is printed.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // an interrupt is how this ends
 	}
 	return err
 }

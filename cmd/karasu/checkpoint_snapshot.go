@@ -83,18 +83,18 @@ func (f *follower) print(m *karasuv1.FollowCheckpointResponse) error {
 		_, err = f.app.stdout.Write(line.Bytes())
 		return err
 	}
-	text := plannedText(m, len(f.committed))
+	planned := plannedText(m, len(f.committed))
+	if planned == f.said {
+		return nil
+	}
+	text := followLine(m, planned)
 	if f.decisions == 1 {
-		text = "Sizes and times of what has not ended are from " + clean(m.GetBasis().GetSummary()) + ".\n" + followLine(m, text)
+		text = "Sizes and times of what has not ended are from " + clean(m.GetBasis().GetSummary()) + ".\n" + text
 		for _, n := range slices.Concat(m.GetBasis().GetAssumptions(), m.GetNotes()) {
 			text += "Note: " + clean(n) + ".\n"
 		}
-	} else if text == f.said {
-		return nil
-	} else {
-		text = followLine(m, text)
 	}
-	f.said = plannedText(m, len(f.committed))
+	f.said = planned
 	if m.GetCommit() {
 		for _, s := range m.GetPersist() {
 			text += fmt.Sprintf("  Stage %d. %s\n", s.GetId(), clean(s.GetHow()))
