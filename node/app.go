@@ -78,8 +78,9 @@ type App struct {
 	// checkpoints reads the private store and what peers predict.
 	checkpoints *checkpoint.Advisor
 	// stageModels are those that peers share.
-	stageModels *commons.StageModels
-	server      *api.Server
+	stageModels     *commons.StageModels
+	stageModelsSaid saidModels
+	server          *api.Server
 	// metrics is nil where the configuration does not ask for it.
 	metrics   *metrics.Server
 	syncWatch syncWatch

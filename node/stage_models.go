@@ -3,9 +3,11 @@ package node
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/karasu-project/karasu/model/stage"
 	"github.com/karasu-project/karasu/node/checkpoint"
@@ -57,15 +59,46 @@ func (a *App) StagePredictors(ctx context.Context, framework string) ([]checkpoi
 	infrastructures := slices.SortedFunc(maps.Keys(runs), func(a, b string) int {
 		return cmp.Or(cmp.Compare(runs[b], runs[a]), cmp.Compare(a, b))
 	})
-	usable, _, err := a.stageModels.For(framework, infrastructures, a.signer.Writer())
+	usable, skipped, err := a.stageModels.For(framework, infrastructures, a.signer.Writer())
 	if err != nil {
 		return nil, err
+	}
+	for _, m := range a.stageModelsSaid.fresh(framework, skipped) {
+		a.logger.WarnContext(ctx, "stage model of a peer is not used", "organisation", m.Organisation, "author", m.Author, "record", m.ID, "error", m.Err)
 	}
 	out := make([]checkpoint.Shared, len(usable))
 	for i, m := range usable {
 		out[i] = checkpoint.Shared{Organisation: m.Organisation, Model: m.General}
 	}
 	return out, nil
+}
+
+// saidModels remembers, by framework, which models were said to be left out.
+type saidModels struct {
+	mu  sync.Mutex
+	ids map[string]map[commons.ID]bool
+}
+
+// fresh returns the models that were not left out the last time, for another reason than
+// that there are enough.
+func (s *saidModels) fresh(framework string, skipped []commons.StageModel) []commons.StageModel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make(map[commons.ID]bool)
+	var out []commons.StageModel
+	for _, m := range skipped {
+		if errors.Is(m.Err, commons.ErrManyModels) {
+			continue
+		}
+		if ids[m.ID] = true; !s.ids[framework][m.ID] {
+			out = append(out, m)
+		}
+	}
+	if s.ids == nil {
+		s.ids = make(map[string]map[commons.ID]bool)
+	}
+	s.ids[framework] = ids
+	return out
 }
 
 // stageExtent says what a stage model tells.

@@ -3,9 +3,14 @@ package node_test
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/modeltest"
@@ -189,5 +194,47 @@ func TestStageModelsPreview(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("%d stage models would leave, want one", found)
+	}
+}
+
+// logTap takes a log's lines.
+type logTap struct{ tap }
+
+func (t *logTap) Write(p []byte) (int, error) {
+	t.see("", p)
+	return len(p), nil
+}
+
+// TestStageModelsLeftOut: a model that cannot be used is named in the log, once.
+func TestStageModelsLeftOut(t *testing.T) {
+	var log logTap
+	app := startNode(t, "acme", nil, node.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	key, _, err := crypto.GenerateEd25519Key(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := proto.Marshal(&karasuv1.StageModel{Family: "stage-trees/9"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := commons.Seal(key, &karasuv1.Record{
+		Topic: commons.StageTopic("aws-ec2", "spark").String(), Kind: karasuv1.RecordKind_RECORD_KIND_STAGE_MODEL,
+		Key: commons.StageKey("stage-trees/9"), Revision: 1, Created: time.Now().Unix(), NotAfter: time.Now().Add(time.Hour).Unix(),
+		Organisation: "globex", Body: body,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.Commons().Put(t.Context(), r, false); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := app.StagePredictors(t.Context(), "spark"); err != nil || len(got) != 0 {
+			t.Errorf("predictors %+v, %v", got, err)
+		}
+	}
+	said := string(log.sent())
+	if n := strings.Count(said, "stage model of a peer is not used"); n != 1 || !strings.Contains(said, "organisation=globex") || !strings.Contains(said, "stage-trees/9") {
+		t.Errorf("said %d times:\n%s", n, said)
 	}
 }
