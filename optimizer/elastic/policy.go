@@ -54,8 +54,8 @@ type Policy struct {
 // DefaultPolicy returns the constants in use.
 func DefaultPolicy() Policy {
 	return Policy{
-		Kappa: .25, StartElasticity: .35, StartAlone: 1, StartPeers: 4, StartOwn: 14, Reach: 3,
-		GrowGain: .10, GrowSize: .20, GrowJ: .03, GrowSaves: 180 * time.Second,
+		Kappa: .25, StartElasticity: .17, StartAlone: 1, StartPeers: 4, StartOwn: 14, Reach: 3,
+		GrowGain: .08, GrowSize: .20, GrowJ: .01, GrowSaves: 180 * time.Second,
 		Cooldown: 600 * time.Second, FirstCooldown: 300 * time.Second,
 		ShrinkCooldown: 300 * time.Second, ShrinkLeft: 900 * time.Second, ShrinkPause: 60 * time.Second,
 		ShrinkStarved: .8, ShrinkSize: 1.25, ShrinkLoss: .20,

@@ -63,7 +63,8 @@ func (c *Controller) prior(j Job, k Knowledge) prior {
 	case len(peers) > 0:
 		p.jobs, p.history, p.most, width, uniform = peers, fromPeers, c.policy.StartPeers, peersWidth, peersUniform
 	case len(others) > 0:
-		p.jobs, p.history, p.most, width, uniform = others, fromOthers, c.policy.StartPeers, othersWidth, othersUniform
+		// Their sizes tell too little to start with.
+		p.jobs, p.history, width, uniform = others, fromOthers, othersWidth, othersUniform
 	default:
 		return p
 	}

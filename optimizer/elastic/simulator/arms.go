@@ -21,8 +21,8 @@ const (
 
 // Arms lists all of them:
 //
-//   - manual: what users of a real cluster request, scaled to what the jobs here need on
-//     average; manual-informed: the best static size times the same spread;
+//   - manual: what users of a real cluster request, whatever the job;
+//     manual-informed: the best static size times the spread of these requests;
 //     manual-over and manual-under: twice and half of that
 //   - oracle: the best static size and the memory needed, known beforehand
 //   - dlrover-rules: seeing the servers' use as it is; noisy: a share of it

@@ -32,8 +32,9 @@ const (
 	startLeast, startMost = .75, 1.
 	steepShare            = .15
 	steepStart            = .4
-	// memoryAsked is what users ask for, times the need, times the spread of requests.
-	memoryAsked = 2.3
+	// memoryAsked is what users ask for, times what the network needs, times the spread of
+	// requests.
+	memoryAsked = 2.5
 
 	// busy is the share of its cores that a worker uses where it waits least for others.
 	busy = .9
@@ -45,6 +46,10 @@ const (
 	// deadHours is how long a job counts that never completes.
 	deadHours = 24.
 )
+
+// podsAsked is how many such pods a job asks for that is manual: the trace tells pods,
+// not jobs. With more of them, manual jobs queue longer.
+var podsAsked = []float64{1, 2, 4}
 
 // memoryBase of a worker in bytes, by network.
 func memoryBase(network string) float64 {

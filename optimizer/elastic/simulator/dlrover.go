@@ -2,51 +2,55 @@ package simulator
 
 import "math"
 
-// rules are those of DLRover's open optimiser, which has no model of throughput: workers
-// are added in proportion to what the parameter servers have left of 80% of their
-// cores, and taken back if the speed did not rise; memory follows the most used; hot
-// servers get more cores. Constants are those of its documents, in units of 8 cores.
+// rules are those of DLRover's Brain for workers of parameter-server training
+// (job_worker_resource_optimizer), which has no model of throughput: while the busiest
+// server uses less than 80% of its cores and speed has not dropped, workers become as
+// many as would use 80%, at first at once and then by steps of at most 4; 4 less where a
+// server uses 95%. Memory is 1.2 times the most used, twice the limit after it ran out,
+// and hot servers get more cores. A worker is a unit.
 type rules struct {
 	// noisy says that the servers' use is seen as a share of the truth.
 	noisy bool
 	jobs  map[*active]*ruled
 }
 
+// ruled is what the rules remember of a job.
 type ruled struct {
-	speed, minutes float64 // sum of speeds and minutes at this size
-	before         float64 // speed at the size before
-	from           int     // that size; 0 before the first change
-	settled        bool
-	used           float64 // most memory
-	hot            int
-	decided        float64
+	// speed and minutes are summed at this size, before is the mean at the size before.
+	speed, minutes, before float64
+	changes                int
+	decided                float64
+	used                   float64 // most memory
+	hot                    int
 }
 
 const (
-	overload     = .8   // of the servers' cores
-	rulesEvery   = 300. // s between changes
-	rulesMargin  = 1.4  // of memory over the most used
-	rulesOOM     = 2.   // factor after memory ran out
-	worthwhile   = 1.05 // speed after adding workers, at least
-	rulesMinutes = 3    // of samples before a change
-	rulesHot     = 5    // reports
-	asked        = 1    // units at the start
+	firstUnits   = 1
+	overload     = .8
+	exhausted    = .95
+	rulesStep    = 4
+	decelerated  = .1
+	rulesEvery   = 300. // s between decisions
+	rulesMinutes = 5    // of samples before a change
+	rulesMargin  = 1.2
+	rulesAfter   = 2.
+	rulesHot     = 5 // reports
 )
 
 func newRules(noisy bool) *rules { return &rules{noisy: noisy, jobs: map[*active]*ruled{}} }
 
 func (r *rules) start(w *world, a *active) (int, float64, bool) {
-	if w.free() < asked {
+	if w.free() < firstUnits {
 		return 0, 0, false
 	}
 	r.jobs[a] = &ruled{decided: w.now}
-	return asked, a.memoryAsked, true
+	return firstUnits, a.memoryAsked, true
 }
 
-func (r *rules) observe(_ *world, a *active) {
+func (r *rules) observe(w *world, a *active) {
 	s := r.jobs[a]
 	s.used = max(s.used, a.used)
-	if a.ran == tick && a.units == a.next && a.evicted == 0 {
+	if a.ran == tick && a.units == a.next && a.returned <= w.now {
 		s.speed += a.speed
 		s.minutes++
 	}
@@ -60,31 +64,35 @@ func (r *rules) observe(_ *world, a *active) {
 func (r *rules) decide(w *world) {
 	for _, a := range w.running {
 		s := r.jobs[a]
-		if s.minutes >= rulesMinutes && math.Mod(w.now, rulesEvery) < interval {
-			a.memory = max(rulesMargin*s.used, 1)
-		}
-		if s.settled || s.minutes < rulesMinutes || w.now-s.decided < rulesEvery || a.units != a.next {
+		if s.minutes < rulesMinutes || w.now-s.decided < rulesEvery || a.units != a.next {
 			continue
 		}
+		s.decided = w.now
+		a.memory = rulesMargin * s.used
 		speed := s.speed / s.minutes
-		if s.from > 0 && a.units > s.from && speed < worthwhile*s.before {
-			s.settled, s.decided = true, w.now
-			w.resize(a, s.from)
-			continue
-		}
 		use := min(speed/a.truth.most, 1)
 		if r.noisy {
 			use *= a.signal
 		}
-		target := min(int(math.Round(float64(a.units)*overload/use)), maxUnits, a.units+w.free())
-		if use < overload && target > a.units {
-			s.from, s.before, s.decided = a.units, speed, w.now
-			s.speed, s.minutes = 0, 0
+		target := a.units
+		switch {
+		case use >= exhausted && a.units > rulesStep:
+			target -= rulesStep
+		case use < overload && speed > (1-decelerated)*s.before:
+			target = int(math.Ceil(float64(a.units) * overload / use))
+			if s.changes > 0 {
+				target = min(target, a.units+rulesStep)
+			}
+		}
+		target = min(target, maxUnits, a.units+w.free())
+		if target != a.units {
+			s.before, s.speed, s.minutes = speed, 0, 0
+			s.changes++
 			w.resize(a, target)
 		}
 	}
 }
 
-func (r *rules) outOfMemory(_ *world, a *active) (float64, bool) { return rulesOOM * a.memory, true }
+func (r *rules) outOfMemory(_ *world, a *active) (float64, bool) { return rulesAfter * a.memory, true }
 
 func (r *rules) done(_ *world, a *active) { delete(r.jobs, a) }

@@ -15,8 +15,8 @@ type job struct {
 	// pushes that it needs in all.
 	pushes float64
 	oracle int // best static size, units
-	// asked in units by a user who knows what jobs need on average, and informed by one who
-	// knows the job; with the spread of real requests.
+	// asked in units by a user as in the trace, informed by one who knows the job, with the
+	// spread of real requests; over and under are twice and half of that.
 	asked, informed, over, under int
 	// memory of one worker at progress 0 and 1, and what the user asks for, bytes.
 	memoryStart, memoryEnd, memoryAsked float64
@@ -37,15 +37,10 @@ const oracleKappa = .25
 // in the time of the arrivals.
 func newJobs(curves []*truth, trace *Trace, seed uint64, n, units int, load float64) []*job {
 	r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // repeatable on purpose
-	usual := make([]float64, 0, len(curves))
-	for _, c := range curves {
-		usual = append(usual, float64(c.best(oracleKappa)))
-	}
-	typical := median(usual)
 	jobs := make([]*job, n)
 	var demand float64 // unit-seconds
 	for i := range jobs {
-		j := draw(r, curves, trace, typical)
+		j := draw(r, curves, trace)
 		j.id = fmt.Sprintf("job-%03d", i)
 		demand += float64(j.oracle) * j.pushes / j.truth.pushes[j.oracle]
 		jobs[i] = j
@@ -56,22 +51,23 @@ func newJobs(curves []*truth, trace *Trace, seed uint64, n, units int, load floa
 	return jobs
 }
 
-func draw(r *rand.Rand, curves []*truth, trace *Trace, typical float64) *job {
+func draw(r *rand.Rand, curves []*truth, trace *Trace) *job {
 	t := curves[r.IntN(len(curves))]
 	j := &job{truth: t, oracle: t.best(oracleKappa), hot: 2}
 	j.pushes = trace.Lengths[r.IntN(len(trace.Lengths))] * t.pushes[j.oracle]
 	// One pod's requests stand for the user's habits, in cores and in memory.
-	pod := r.IntN(len(trace.Cores))
-	spread := trace.Cores[pod]
+	pod, pods := r.IntN(len(trace.Cores)), podsAsked[r.IntN(len(podsAsked))]
+	spread := trace.Cores[pod] / trace.usualCores
 	ask := func(units float64) int { return min(max(int(math.Round(units)), minUnits), maxUnits) }
-	j.asked, j.informed = ask(typical*spread), ask(float64(j.oracle)*spread)
+	j.asked, j.informed = ask(pods*trace.Cores[pod]/coresPerUnit), ask(float64(j.oracle)*spread)
 	j.over, j.under = ask(2*float64(j.oracle)*spread), ask(.5*float64(j.oracle)*spread)
 	j.memoryEnd = memoryBase(t.Network) * math.Exp(memorySpread*r.NormFloat64())
 	j.memoryStart = j.memoryEnd * (startLeast + (startMost-startLeast)*r.Float64())
 	if r.Float64() < steepShare {
 		j.memoryStart = steepStart * j.memoryEnd
 	}
-	j.memoryAsked = memoryAsked * j.memoryEnd * trace.Memory[pod]
+	// Users know what the network needs, not what this job needs.
+	j.memoryAsked = memoryAsked * memoryBase(t.Network) * trace.Memory[pod]
 	for at := evictionEvery * r.ExpFloat64(); at < deadHours*3600; at += evictionEvery * r.ExpFloat64() {
 		j.evictions = append(j.evictions, at)
 	}

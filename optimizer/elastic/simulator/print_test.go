@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/karasu-project/karasu/model/modeltest"
@@ -26,7 +27,8 @@ func measured(tb testing.TB) Config {
 	return Config{Curves: curves, Trace: trace}
 }
 
-// TestPrint prints the tables of docs/elastic.md. KARASU_SEED is the first seed.
+// TestPrint prints the tables of docs/elastic.md. KARASU_SEED is the first seed,
+// KARASU_SEEDS their number and KARASU_ARMS a list of arms.
 func TestPrint(t *testing.T) {
 	if os.Getenv("KARASU_PRINT") == "" {
 		t.Skip("set KARASU_PRINT=1 to print the table of docs/elastic.md")
@@ -37,6 +39,9 @@ func TestPrint(t *testing.T) {
 	}
 	if n, err := strconv.ParseUint(os.Getenv("KARASU_SEED"), 10, 64); err == nil {
 		c.FirstSeed = n
+	}
+	if arms := os.Getenv("KARASU_ARMS"); arms != "" {
+		c.Arms = strings.Split(arms, ",")
 	}
 	report, err := Run(t.Context(), c)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 type Trace struct {
 	// Arrivals are seconds at which pods were created, ascending.
 	Arrivals []float64
-	// Cores that pods requested, and Memory, both as shares of the median: of the cores,
-	// and of the bytes per core.
+	// Cores that pods requested, and Memory a core as a share of its median.
 	Cores, Memory []float64
+	usualCores    float64 // their median
 	// Lengths of jobs in seconds.
 	Lengths []float64
 	// Sync and Async are factors on the time of a step, minute by minute, one sequence a
@@ -122,7 +122,7 @@ func (t *Trace) readPods(path string) error {
 			return nil // asks for nothing
 		}
 		t.Arrivals = append(t.Arrivals, v[0])
-		t.Cores = append(t.Cores, v[1])
+		t.Cores = append(t.Cores, v[1]/1000)
 		t.Memory = append(t.Memory, v[2]/v[1])
 		return nil
 	})
@@ -130,17 +130,12 @@ func (t *Trace) readPods(path string) error {
 		return err
 	}
 	slices.Sort(t.Arrivals)
-	relative(t.Cores)
-	relative(t.Memory)
-	return nil
-}
-
-// relative divides by the median.
-func relative(v []float64) {
-	m := median(v)
-	for i := range v {
-		v[i] /= m
+	t.usualCores = median(t.Cores)
+	usual := median(t.Memory)
+	for i := range t.Memory {
+		t.Memory[i] /= usual
 	}
+	return nil
 }
 
 func median(v []float64) float64 { return quantile(v, .5) }
