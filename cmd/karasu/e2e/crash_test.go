@@ -14,15 +14,15 @@ import (
 const (
 	// defaultKills is how often a daemon is killed in a run of all tests;
 	// KARASU_KILLS=200 is the full number.
-	defaultKills = 20
+	defaultKills = 15
 	// killWriters import at once. Each import takes some tens of milliseconds, and the
-	// gossip that follows starts after 300: moments up to killWithin meet all of it, and
-	// the start of the daemon.
+	// gossip that follows starts after 300: moments up to killWithin after the first
+	// acknowledgement meet all of it. Every third kill comes that soon after the start.
 	killWriters = 3
-	killWithin  = 900 * time.Millisecond
+	killWithin  = 600 * time.Millisecond
 	killRows    = 8
 	// killVerify is how many kills are between two looks at everything.
-	killVerify = 10
+	killVerify = 8
 )
 
 // batch is a table of runs that no other batch holds.
@@ -57,6 +57,12 @@ func (j *journal) acknowledge(job string) {
 	j.acknowledged[job] = true
 }
 
+func (j *journal) count() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.acknowledged)
+}
+
 // TestKill kills a daemon again and again at random moments while it imports, gossips
 // and receives: it starts each time, holds every run that was acknowledged, no import
 // in part, and its databases are sound.
@@ -68,6 +74,9 @@ func TestKill(t *testing.T) {
 			t.Fatalf("KARASU_KILLS must be a number of kills: %q", s)
 		}
 		kills = n
+	}
+	if testing.Short() {
+		kills = min(kills, 4)
 	}
 	peer := newOrganisation(t, "peer", "")
 	peer.start()
@@ -87,6 +96,10 @@ func TestKill(t *testing.T) {
 				theirs.acknowledge(job)
 			}
 		})
+		if kill%3 != 0 {
+			before := ours.count()
+			victim.eventually("an import is acknowledged", func() bool { return ours.count() > before })
+		}
 		time.Sleep(time.Duration(moments.Int64N(int64(killWithin))))
 		victim.kill()
 		close(stop)
@@ -98,9 +111,9 @@ func TestKill(t *testing.T) {
 			victim.kill()
 		}
 	}
-	t.Logf("%d kills, %d of %d imports acknowledged", kills, len(ours.acknowledged), ours.asked)
-	if n := len(ours.acknowledged); n == 0 || n == ours.asked {
-		t.Errorf("all kills came on one side of the acknowledgement: %d of %d imports", n, ours.asked)
+	t.Logf("%d kills, %d of %d imports acknowledged", kills, ours.count(), ours.asked)
+	if n := ours.count(); n == ours.asked {
+		t.Errorf("no kill came before an acknowledgement: %d of %d imports", n, ours.asked)
 	}
 
 	// What was killed between the import and the gossip is shared after the restart, and
