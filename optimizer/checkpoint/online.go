@@ -9,8 +9,8 @@ import (
 // SizeQuantile is of the predicted size that plans should count an output with that is still
 // to come: half a standard deviation of the logarithm above the median. What waits for
 // larger outputs frees the mean, which is above the median, and sizes that turn out too large
-// break a budget; but the mean itself is made by few. Chosen on every other public query,
-// where the median frees .08 less without a budget; the others agree.
+// break a budget; but the mean itself is made by few. Chosen on the public queries
+// (docs/checkpoint.md), of which both halves agree.
 const SizeQuantile = .69
 
 // Planner decides while a job runs: sizes and times of finished stages are true, those
