@@ -107,7 +107,7 @@ func (c checkpointFollowCmd) read(ctx context.Context) (*model.Execution, error)
 	if err != nil {
 		return nil, err
 	}
-	e, err := log.Read(ctx, spark.Options{})
+	e, err := log.Read(ctx, spark.Options{Planned: true})
 	var p *ingest.Problem
 	if errors.As(err, &p) && (log.InProgress || log.Layout != spark.File || log.Bytes == 0) {
 		return nil, nil // just begun

@@ -538,6 +538,9 @@ func large(t testing.TB, n int) model.Execution {
 
 // TestAdviceKeepsItsLimits on a large graph, whatever the objective.
 func TestAdviceKeepsItsLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large graphs")
+	}
 	a := over(t, large(t, 2000))
 	for _, goal := range []*karasuv1.CheckpointGoal{
 		{DurableShare: new(.1)}, {Objective: "restart", DurableShare: new(.1), Cuts: 3}, {Objective: "mix", DurableShare: new(.1)}, {Cuts: 2, DurableShare: new(.1)},

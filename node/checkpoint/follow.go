@@ -85,7 +85,7 @@ func (a *Advisor) running(ctx context.Context, ix *index, x *model.Execution) (*
 		return nil, err
 	}
 	if like == nil {
-		r.notes = append(r.notes, "no earlier run of the job is stored: stages that have not been submitted are not known, and each decision takes the job to end with those that have")
+		r.notes = append(r.notes, "no earlier run of the job is stored: stages of Spark jobs that have not begun are not known, and each decision takes the application to end with those that have")
 	} else {
 		r.expect(like)
 	}

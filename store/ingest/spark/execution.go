@@ -187,13 +187,15 @@ func noteList(notes map[string]int) []string {
 
 // graph returns the stages in the times of the run; nil where there are none.
 func (p *Parser) graph(start, end int64, notes map[string]int) *model.StageGraph {
-	if len(p.stages.list) == 0 {
+	expected := p.expected(offset(end, start, end))
+	if len(p.stages.list)+len(expected) == 0 {
 		return nil
 	}
 	g := &model.StageGraph{Stages: make([]model.Stage, 0, len(p.stages.list))}
 	for _, st := range p.stages.list {
 		g.Stages = append(g.Stages, st.within(start, end))
 	}
+	g.Stages = append(g.Stages, expected...)
 	slices.SortFunc(g.Stages, func(a, b model.Stage) int { return cmp.Or(a.ID-b.ID, a.Attempt-b.Attempt) })
 	if _, err := g.Order(); err != nil {
 		notes["stages that depend on each other in a cycle; those edges are left out"]++

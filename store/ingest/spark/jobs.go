@@ -6,6 +6,8 @@ import "strconv"
 type job struct {
 	query  int
 	stages []int
+	// planned are those that have not run, where they are asked for.
+	planned []plannedStage
 }
 
 // jobs that run, and the counts of those that ended.
@@ -58,6 +60,8 @@ func (p *Parser) jobStart(text []byte) error {
 		}
 		if wrote, ok := p.stages.writer(info); ok {
 			p.jobs.resolved[id] = wrote
+		} else {
+			p.plan(j, id, info)
 		}
 	}
 	if again := p.jobs.running[e.ID]; again != nil {

@@ -41,6 +41,7 @@ type Parser struct {
 	totals    totals
 	queries   signature
 	lastQuery string // the error of the last SQL query that ended
+	planned   bool   // stages that have not been submitted are asked for, too
 
 	// The earliest and the latest time of any event, and the latest of jobs, stages and
 	// tasks, in ms; 0 is none.

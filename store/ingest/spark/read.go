@@ -21,6 +21,10 @@ type Options struct {
 	// Progress is called now and then with the bytes read since the last call, as
 	// stored (compressed); nil is none.
 	Progress func(n int)
+	// Planned adds the stages of running jobs that have not been submitted, as the jobs
+	// name them: without outcome and amounts, at the end of the log. It is for decisions
+	// while an application runs; what is stored tells what ran.
+	Planned bool
 }
 
 // Read reads the log into an execution. What is not an event log, or has nothing in it
@@ -31,7 +35,7 @@ func (l Log) Read(ctx context.Context, o Options) (*model.Execution, error) {
 		return nil, &ingest.Problem{File: l.Name, Text: "holds only a status and no events: the log was deleted or not written yet"}
 	}
 	r := reader{ctx: ctx, options: o, parser: NewParser()}
-	r.parser.version = l.version
+	r.parser.version, r.parser.planned = l.version, o.Planned
 	for _, p := range l.parts {
 		r.cut = r.cut || p.gap
 		if err := r.part(l, p); err != nil {
@@ -45,6 +49,7 @@ func (l Log) Read(ctx context.Context, o Options) (*model.Execution, error) {
 // and, where the content is too short, for the compression.
 func ReadStream(ctx context.Context, in io.Reader, name string, o Options) (*model.Execution, error) {
 	r := reader{ctx: ctx, options: o, parser: NewParser()}
+	r.parser.planned = o.Planned
 	if err := r.stream(in, name); err != nil {
 		return nil, err
 	}
