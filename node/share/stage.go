@@ -96,9 +96,9 @@ func (t *stageTrainer) train(
 	slices.SortFunc(runs, func(a, b model.Run) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID(), b.ID())) })
 	runs = runs[max(0, len(runs)-maxStageJobs):]
 	h := sha256.New()
-	fmt.Fprintf(h, "%d %g\n", policy.MinimumRuns, policy.Epsilon)
+	h.Write(fmt.Appendf(nil, "%d %g\n", policy.MinimumRuns, policy.Epsilon))
 	for _, r := range runs {
-		fmt.Fprintf(h, "%s %q %q\n", r.ID(), r.Workload.Identity(), versions[r.ID()])
+		h.Write(fmt.Appendf(nil, "%s %q %q\n", r.ID(), r.Workload.Identity(), versions[r.ID()]))
 	}
 	of := [sha256.Size]byte(h.Sum(nil))
 	if m, ok := t.made[topic]; ok && m.of == of {

@@ -228,25 +228,31 @@ func TestLargeStageModels(t *testing.T) {
 
 // Whatever a record holds, it is refused or predicts finite amounts.
 func FuzzDecodeStageModel(f *testing.F) {
-	_, m := stageModel(f)
-	for _, change := range []func(){
-		func() {}, func() { m.End = nil }, func() { m.Blend = 2 }, func() { m.Operators = nil },
-		func() { m.Forests[0].Features[0] = 0 }, func() { m.Family = "other/1" },
+	leaf := func() *karasuv1.StageForest {
+		return &karasuv1.StageForest{Trees: 1, Features: []uint32{0}, Values: []float32{60}, Factor: 60, Floor: 3600}
+	}
+	tree := func() *karasuv1.StageForest {
+		return &karasuv1.StageForest{Trees: 2, Features: []uint32{8, 0, 0, 0}, Values: []float32{15, 2, 3, 1}, Factor: 1, Floor: .1}
+	}
+	for _, change := range []func(m *karasuv1.StageModel){
+		func(*karasuv1.StageModel) {},
+		func(m *karasuv1.StageModel) { m.End, m.Blend, m.Shift = leaf(), 1, 1.5 },
+		func(m *karasuv1.StageModel) { m.Forests[1], m.Forests[4] = leaf(), tree() },
+		func(m *karasuv1.StageModel) { m.Forests[0].Features[0] = 500 },
+		func(m *karasuv1.StageModel) { m.Operators = []uint64{1} },
+		func(m *karasuv1.StageModel) { m.Family = "other/1" },
 	} {
-		change()
+		m := &karasuv1.StageModel{Family: stage.Family, StagesLog2: 30, End: tree(), Blend: .5}
+		for range 6 {
+			m.Forests = append(m.Forests, tree())
+		}
+		change(m)
 		b, err := proto.Marshal(m)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b)
 	}
-	leaf := &karasuv1.StageForest{Trees: 1, Features: []uint32{0}, Values: []float32{60}, Factor: 60, Floor: 3600}
-	small := &karasuv1.StageModel{Family: stage.Family, StagesLog2: 30, Forests: []*karasuv1.StageForest{leaf, leaf, leaf, leaf, leaf, leaf}, End: leaf, Blend: 1, Shift: 1.5}
-	b, err := proto.Marshal(small)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(b)
 	job := stageJobs(f, 1, 3)[0]
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := &commons.Record{Kind: kindStage, Key: commons.StageKey(stage.Family), Topic: commons.StageTopic("aws-emr", "spark"), Body: body}
