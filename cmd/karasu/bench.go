@@ -18,6 +18,7 @@ type benchCmd struct {
 	Pareto      benchParetoCmd      `cmd:"" help:"Replay searches for several objectives."`
 	Calibration benchCalibrationCmd `cmd:"" help:"Replay searches and check the probabilities that they state."`
 	Predict     benchPredictCmd     `cmd:"" help:"Predict runtimes in contexts left out of run tables, with every model."`
+	Elastic     benchElasticCmd     `cmd:"" help:"Play training jobs on a cluster with and without elastic resources, and predict their speed."`
 	Checkpoint  benchCheckpointCmd  `cmd:"" help:"Cut public stage graphs, and predict stages that were left out."`
 	Network     benchNetworkCmd     `cmd:"" help:"Run networks of nodes in this process: what reaches whom, how fast, at what cost."`
 }
