@@ -28,15 +28,17 @@ Example:
 
 // checked is the JSON form of one database's report.
 type checked struct {
-	Database      string   `json:"database"`
-	Dir           string   `json:"dir"`
-	OK            bool     `json:"ok"`
-	CleanShutdown bool     `json:"clean_shutdown"`
-	Keys          int      `json:"keys"`
-	Bytes         int64    `json:"bytes"`
-	CutOffBytes   int64    `json:"cut_off_bytes"`
-	Bad           int      `json:"bad"`
-	Problems      []string `json:"problems"`
+	Database      string `json:"database"`
+	Dir           string `json:"dir"`
+	OK            bool   `json:"ok"`
+	CleanShutdown bool   `json:"clean_shutdown"`
+	Keys          int    `json:"keys"`
+	Bytes         int64  `json:"bytes"`
+	CutOffBytes   int64  `json:"cut_off_bytes"`
+	// NothingSince says that a start after the last shutdown left no trace but itself.
+	NothingSince bool     `json:"nothing_since"`
+	Bad          int      `json:"bad"`
+	Problems     []string `json:"problems"`
 	// InUse says that a running daemon has it, and so it was not checked.
 	InUse bool `json:"in_use"`
 }
@@ -73,7 +75,7 @@ func (c fsckCmd) Run(a *app) error {
 		if problems == nil {
 			problems = []string{}
 		}
-		reports = append(reports, checked{db.name, db.dir, r.OK(), r.CleanShutdown, r.Keys, r.Bytes, r.CutOff, r.Bad, problems, false})
+		reports = append(reports, checked{db.name, db.dir, r.OK(), r.CleanShutdown, r.Keys, r.Bytes, r.CutOff, r.NothingSince, r.Bad, problems, false})
 	}
 	if len(reports) > 0 { // else a home whose daemon has never run
 		reports = append(reports, missing...)
@@ -120,6 +122,9 @@ func printChecked(w *bytes.Buffer, reports []checked) {
 		}
 		if r.CutOffBytes > 0 {
 			fmt.Fprintf(w, ", %s cut off by a crash will be dropped", size(float64(r.CutOffBytes)))
+		}
+		if r.NothingSince {
+			fmt.Fprint(w, ", started after its last shutdown and nothing written since: if it ran for longer than a moment, its log is lost")
 		}
 		fmt.Fprintln(w)
 		for _, p := range r.Problems {

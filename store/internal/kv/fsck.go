@@ -32,6 +32,10 @@ type Report struct {
 	// CutOff counts bytes of writes that a crash cut off. They were never
 	// acknowledged, and the next start drops them.
 	CutOff int64
+	// NothingSince says that the database was opened after its last shutdown in order, and
+	// holds nothing that was written since. A crash at once after the start leaves that,
+	// and so does a log that was emptied.
+	NothingSince bool
 	// Problems are the first 50, Bad counts all.
 	Problems []string
 	Bad      int
@@ -108,6 +112,9 @@ func Fsck(ctx context.Context, dir, kind string, each func(r *Report, key, paylo
 	if fresh := rep.Keys == 0 && len(unnamed) == 0 && !made; holds != kind && !fresh {
 		rep.Problemf("holds a database of kind %q, want %q", holds, kind)
 		rep.Kind = holds
+	}
+	if _, sum, err := readFormat(dir); err == nil && sum == "" && rep.CleanShutdown {
+		rep.NothingSince = true
 	}
 	if rep.CleanShutdown && len(unnamed) > 0 {
 		rep.Problemf("the manifest lacks tables that are there: %s", strings.Join(unnamed, ", "))
