@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -114,6 +115,9 @@ func (a *App) newCircle() (*membership.Circle, error) {
 	return c, nil
 }
 
+// delegationWarning is how long before a delegation's end a daemon that starts says so.
+const delegationWarning = 21 * 24 * time.Hour
+
 // circleChanged makes network and exchange follow the circle.
 func (a *App) circleChanged(ctx context.Context) {
 	if err := a.network.Restrict(a.circle.Permit, a.circle.Hubs()); err != nil {
@@ -134,6 +138,13 @@ func (a *App) circleChanged(ctx context.Context) {
 func (a *App) introduceSelf(ctx context.Context) {
 	if a.grant == nil {
 		return
+	}
+	if left := time.Until(a.grant.Delegation.NotAfter); left < delegationWarning {
+		a.logger.WarnContext(ctx, "this host's delegation ends soon or has ended, and what it shared with it; get a new one, beginning with: karasu org request",
+			"until", a.grant.Delegation.NotAfter.Format(time.DateOnly), "left", max(left, 0).Round(time.Hour))
+		if left < 0 {
+			return
+		}
 	}
 	_, err := a.exchange.Introduce(ctx, a.grant.Record)
 	a.complain(ctx, "introducing this host", err)

@@ -146,6 +146,9 @@ func (c *Circle) Run(ctx context.Context) {
 		if err := c.Update(ctx); err != nil && ctx.Err() == nil {
 			c.Logger.ErrorContext(ctx, "membership cannot be read", "error", err)
 		}
+		if err := c.Renew(ctx); err != nil && ctx.Err() == nil {
+			c.Logger.ErrorContext(ctx, "membership list is not renewed", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -312,7 +315,7 @@ func (c *Circle) Admit(r *commons.Record) error {
 	}
 	m, ok := c.state.Load().members[r.Author]
 	switch {
-	case r.Author == c.Signer.Writer().Organisation:
+	case r.Author == c.Signer.Writer().Organisation, r.Author == c.Signer.Host():
 		return nil // whether others take it is up to them
 	case !ok:
 		return fmt.Errorf("%w %s: organisation %s", ErrNotMember, c.Name, r.Author)

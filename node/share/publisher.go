@@ -151,6 +151,7 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, e
 	if err != nil {
 		return Refreshed{}, err
 	}
+	former, formerErr := p.withdrawFormer(ctx)
 	lost, err := p.lost(ctx, current)
 	if err != nil {
 		return Refreshed{}, err
@@ -161,7 +162,8 @@ func (p *Publisher) Refresh(ctx context.Context, runs []model.Run) (Refreshed, e
 	workloads := p.workloads(runs)
 	drafts, withheld := Prepare(runs, p.Policy, p.Pseudonyms, p.Lookup)
 	done, unsigned, err := p.replace(ctx, current, drafts, lost, workloads)
-	withheld, errs := append(withheld, unsigned...), []error{err}
+	withheld, errs := append(withheld, unsigned...), []error{formerErr, err}
+	done.Withdrawn += former
 
 	trained := func(current map[slot]*commons.Record, models []Draft, none []Withheld, err error) {
 		withheld, errs = append(withheld, none...), append(errs, err)
@@ -252,13 +254,17 @@ func (p *Publisher) lost(ctx context.Context, current map[slot]*commons.Record) 
 // retract withdraws the current records that are not wanted, in order, before and
 // apart from all else: nothing must keep a withdrawal from leaving.
 func (p *Publisher) retract(ctx context.Context, current map[slot]*commons.Record, wanted map[slot]bool) (int, error) {
+	return p.retractAs(ctx, p.Signer, current, wanted)
+}
+
+func (p *Publisher) retractAs(ctx context.Context, signer *commons.Signer, current map[slot]*commons.Record, wanted map[slot]bool) (int, error) {
 	var records []*commons.Record
 	var errs []error
 	for _, s := range slices.SortedFunc(maps.Keys(current), slot.compare) {
 		if wanted[s] {
 			continue
 		}
-		r, err := p.sign(Draft{Topic: s.topic, Key: s.key, Kind: karasuv1.RecordKind_RECORD_KIND_RETRACTION})
+		r, err := p.signAs(signer, Draft{Topic: s.topic, Key: s.key, Kind: karasuv1.RecordKind_RECORD_KIND_RETRACTION})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("retract %s: %w", s.key, err))
 			continue
@@ -317,13 +323,30 @@ func (s slot) compare(o slot) int {
 
 // current returns the own records that count, by where they stand.
 func (p *Publisher) current() (map[slot]*commons.Record, error) {
+	return p.currentOf(p.Signer.Writer())
+}
+
+// withdrawFormer retracts what this host shared as an organisation of its own, before it
+// signed for another: what counts twice would weigh twice.
+func (p *Publisher) withdrawFormer(ctx context.Context) (int, error) {
+	if p.Signer.Delegation() == nil {
+		return 0, nil
+	}
+	former, err := p.currentOf(p.Signer.Own().Writer())
+	if err != nil || len(former) == 0 {
+		return 0, err
+	}
+	return p.retractAs(ctx, p.Signer.Own(), former, nil)
+}
+
+func (p *Publisher) currentOf(by commons.Writer) (map[slot]*commons.Record, error) {
 	records, err := p.Commons.All(func(model.Topic) bool { return true })
 	if err != nil {
 		return nil, err
 	}
 	current := make(map[slot]*commons.Record)
 	for _, r := range records {
-		if r.By() == p.Signer.Writer() && shareable(r.Kind) {
+		if r.By() == by && shareable(r.Kind) {
 			current[slot{r.Topic, r.Key}] = r
 		}
 	}
@@ -356,6 +379,10 @@ func (p *Publisher) sign(d Draft) (*commons.Record, error) { return p.signAs(p.S
 
 func (p *Publisher) signAs(signer *commons.Signer, d Draft) (*commons.Record, error) {
 	created := p.today()
+	if g := signer.Delegation(); g != nil && p.Now().After(g.NotAfter) {
+		return nil, fmt.Errorf("%w: the delegation of this host ended on %s; get a new one, beginning with: karasu org request",
+			commons.ErrDelegation, g.NotAfter.Format(time.DateOnly))
+	}
 	until := signer.Until(created.Add(p.Policy.ValidFor))
 	if d.Kind == karasuv1.RecordKind_RECORD_KIND_RETRACTION {
 		// A retraction has to outlive what it withdraws, or a peer that missed it

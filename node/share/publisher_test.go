@@ -22,6 +22,7 @@ import (
 // published is a publisher over a real commons, and what it published in order.
 type published struct {
 	*share.Publisher
+	key     crypto.PrivKey
 	db      *commons.DB
 	records []*commons.Record
 	log     bytes.Buffer
@@ -47,7 +48,7 @@ func newPublisher(t *testing.T) *published {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &published{db: db}
+	p := &published{db: db, key: key}
 	p.Publisher = &share.Publisher{
 		Signer: signer, Organisation: "acme", Policy: share.DefaultPolicy(), Pseudonyms: pseudonyms, Lookup: machines, Commons: db,
 		Logger: slog.New(slog.NewTextHandler(&p.log, nil)), Now: time.Now,
@@ -259,5 +260,53 @@ func TestRestoredPrivateDatabase(t *testing.T) {
 	records := p.refresh(t, threeRuns())
 	if len(records) != 2 || records[0].Kind != karasuv1.RecordKind_RECORD_KIND_RETRACTION || len(p.db.Usable(nil)) != 2 {
 		t.Errorf("published %d records, %d usable", len(records), len(p.db.Usable(nil)))
+	}
+}
+
+// TestHostThatJoinsAnOrganisation withdraws what it shared on its own and shares it in
+// the organisation's name, no longer than the delegation lasts.
+func TestHostThatJoinsAnOrganisation(t *testing.T) {
+	p := newPublisher(t)
+	if _, err := p.Refresh(t.Context(), threeRuns()); err != nil {
+		t.Fatal(err)
+	}
+	before := len(p.records)
+	own := p.Signer
+	organisation, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := time.Now().Add(30 * 24 * time.Hour)
+	join := func(until time.Time) {
+		t.Helper()
+		d, err := commons.SealDelegation(organisation, commons.Delegation{Host: own.Host(), Writer: "a", NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: until})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Signer, err = commons.NewSigner(p.key, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	join(until)
+	done, err := p.Refresh(t.Context(), threeRuns())
+	if want := (share.Refreshed{Shared: before, Withdrawn: before}); err != nil || done != want {
+		t.Fatalf("%+v, %v; want %+v", done, err, want)
+	}
+	usable, err := p.db.All(nil)
+	if err != nil || len(usable) != before {
+		t.Fatalf("%d usable records (%v), want %d", len(usable), err, before)
+	}
+	for _, r := range usable {
+		if r.By() != p.Signer.Writer() || r.NotAfter.After(until) {
+			t.Errorf("%s by %v until %s; want by %v until %s", r.Key, r.By(), r.NotAfter, p.Signer.Writer(), until)
+		}
+	}
+	if done, err := p.Refresh(t.Context(), threeRuns()); err != nil || done != (share.Refreshed{}) {
+		t.Errorf("the next refresh: %+v, %v", done, err)
+	}
+	join(time.Now().Add(-time.Hour))
+	preview, err := p.Preview(t.Context(), ofJob("monthly", threeRuns()), share.Trial{})
+	if err != nil || len(preview.Records) != 0 || len(preview.Withheld) == 0 || !strings.Contains(preview.Withheld[0].Reason, "delegation of this host ended") {
+		t.Errorf("after the delegation's end: %+v, %v", preview, err)
 	}
 }
