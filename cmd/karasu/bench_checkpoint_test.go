@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/karasu-project/karasu/model/modeltest"
+	"github.com/karasu-project/karasu/optimizer/checkpoint/replay"
 )
 
 func TestBenchCheckpoint(t *testing.T) {
@@ -27,8 +28,14 @@ func TestBenchCheckpoint(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exitOK {
 		t.Fatalf("%v, exit code %d: %s", err, code, stderr)
 	}
-	if len(report.Predictors) == 0 || len(report.Restart) == 0 || len(report.Latency) == 0 {
-		t.Errorf("%d predictors, %d restarts, %d latencies", len(report.Predictors), len(report.Restart), len(report.Latency))
+	if len(report.Predictors) == 0 || len(report.Predicted) != 16 || len(report.Restart) == 0 || len(report.Latency) == 0 {
+		t.Errorf("%d predictors, %d plans from predictions, %d restarts, %d latencies",
+			len(report.Predictors), len(report.Predicted), len(report.Restart), len(report.Latency))
+	}
+	for _, r := range report.Predicted {
+		if r.MeanRatio < 0 || r.MeanRatio > 1+1e-9 || r.Graphs == 0 || r.Plan == replay.PlanResolved && r.Broken > 0 {
+			t.Errorf("%+v", r)
+		}
 	}
 	for _, r := range report.Optimality {
 		if r.MeanRatio > 1+1e-9 || r.MinRatio < 0 || r.Freed < 0 || r.Freed > 1 {
