@@ -133,6 +133,16 @@ func (n *node) connect(ctx context.Context, other *node) error {
 	return n.net.Connect(ctx, addr)
 }
 
+// persist is [node.connect] until it succeeds, for so long.
+func (n *node) persist(ctx context.Context, other *node, most time.Duration) error {
+	for begin := time.Now(); ; {
+		err := n.connect(ctx, other)
+		if err == nil || ctx.Err() != nil || time.Since(begin) > most {
+			return err
+		}
+	}
+}
+
 // publish seals and publishes records, and returns what was acknowledged.
 func (n *node) publish(ctx context.Context, drafts []draft) ([]*commons.Record, error) {
 	records := make([]*commons.Record, 0, len(drafts))

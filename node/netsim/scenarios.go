@@ -103,7 +103,7 @@ func (g *group) partition(ctx context.Context) (Result, error) {
 // chain connects each node with the next.
 func (g *group) chain(ctx context.Context, nodes []*node) error {
 	for i, n := range nodes[:len(nodes)-1] {
-		if err := n.connect(ctx, nodes[i+1]); err != nil {
+		if err := n.persist(ctx, nodes[i+1], g.opts.Timeout); err != nil {
 			return err
 		}
 	}

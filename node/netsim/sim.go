@@ -164,7 +164,8 @@ func (g *group) add(ctx context.Context) (*node, error) {
 	return n, nil
 }
 
-// link dials others at random.
+// link dials others at random. A machine that does the work of all may be too busy to
+// answer in time, so what fails is tried again.
 func (g *group) link(ctx context.Context, n *node, among []*node) error {
 	var errs []error
 	dialled := 0
@@ -175,7 +176,7 @@ func (g *group) link(ctx context.Context, n *node, among []*node) error {
 		if dialled == linksEach {
 			break
 		}
-		errs = append(errs, n.connect(ctx, among[i]))
+		errs = append(errs, n.persist(ctx, among[i], g.opts.Timeout))
 		dialled++
 	}
 	return errors.Join(errs...)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,10 +48,21 @@ type organisation struct {
 	home string
 	cmd  *exec.Cmd
 	log  *safeBuffer
+	// inside is a command that runs the daemon elsewhere; empty is here.
+	inside []string
 }
 
 // newOrganisation initialises a home whose daemon stays on loopback.
 func newOrganisation(t *testing.T, name string, config string) *organisation {
+	t.Helper()
+	o := newHome(t, name)
+	o.must("init", "--org", name)
+	o.configure(name, config)
+	return o
+}
+
+// newHome names a home that is to be initialised.
+func newHome(t *testing.T, name string) *organisation {
 	t.Helper()
 	// Paths of unix sockets are short, so the homes are too.
 	dir, err := os.MkdirTemp("", "k-")
@@ -59,8 +71,6 @@ func newOrganisation(t *testing.T, name string, config string) *organisation {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	o := &organisation{t: t, home: filepath.Join(dir, name)}
-	o.must("init", "--org", name)
-	o.configure(name, config)
 	t.Cleanup(o.kill)
 	return o
 }
@@ -88,7 +98,8 @@ func (o *organisation) start() {
 func (o *organisation) launch() {
 	o.t.Helper()
 	o.log = &safeBuffer{}
-	o.cmd = exec.Command(binary, "daemon")
+	args := append(slices.Clone(o.inside), binary, "daemon")
+	o.cmd = exec.Command(args[0], args[1:]...)
 	o.cmd.Env = append(os.Environ(), "KARASU_HOME="+o.home)
 	o.cmd.Stderr = o.log
 	if err := o.cmd.Start(); err != nil {
