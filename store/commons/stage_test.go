@@ -35,10 +35,11 @@ func stageJobs(tb testing.TB, n int, seed uint64) []stage.Job {
 
 var (
 	stageOnce    sync.Once
-	stageGeneral *stage.General
+	stageWeights *stage.Weights
+	stageMessage *karasuv1.StageModel
 )
 
-// stageModel returns a model, and the message of its weights, which may be changed.
+// stageModel returns weights that must not be changed, and the message of them, which may.
 func stageModel(tb testing.TB) (*stage.Weights, *karasuv1.StageModel) {
 	tb.Helper()
 	stageOnce.Do(func() {
@@ -46,17 +47,17 @@ func stageModel(tb testing.TB) (*stage.Weights, *karasuv1.StageModel) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		stageGeneral = g
+		w, err := g.Weights()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		m, err := commons.EncodeStageModel(w)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		stageWeights, stageMessage = w, m
 	})
-	w, err := stageGeneral.Weights()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	m, err := commons.EncodeStageModel(w)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return w, proto.CloneOf(m)
+	return stageWeights, proto.CloneOf(stageMessage)
 }
 
 func stageRecord(tb testing.TB, m *karasuv1.StageModel) *commons.Record {
