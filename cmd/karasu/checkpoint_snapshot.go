@@ -122,12 +122,21 @@ func plannedText(m *karasuv1.FollowCheckpointResponse, committed int) string {
 		}
 		return "nothing to persist as of now"
 	}
-	what := stageNumbers(p.GetPersist()) + " (" + amount(p.GetDurableBytes()) + ")"
-	if len(p.GetPersist()) == 0 {
-		what = "nothing: what has ended is not read any more"
+	var ids []uint32
+	bytes := 0.0
+	for _, s := range m.GetPersist() {
+		ids = append(ids, s.GetId())
+		bytes += s.GetBytes()
+	}
+	what := "nothing"
+	if len(ids) > 0 {
+		what = stageNumbers(ids) + " (" + amount(bytes) + ")"
 	}
 	worth := fmt.Sprintf("frees %s, restart %s instead of %s", percent(m.GetWorth().GetFreedShare()), instant(m.GetWorth().GetRestartSeconds()), instant(m.GetWorth().GetRestartWithoutSeconds()))
-	if m.GetCommit() {
+	switch {
+	case m.GetCommit() && len(ids) == 0:
+		return "PERSIST NOW nothing: no later stage reads what has ended, or it is persisted already; " + worth
+	case m.GetCommit():
 		return "PERSIST NOW " + what + "; " + worth
 	}
 	return fmt.Sprintf("plan: persist %s at the end of %s; %s", what, stageNumbers(m.GetMissing()), worth)

@@ -237,9 +237,15 @@ func (r *running) decide(g *goal, committed []*karasuv1.CheckpointCut) (*karasuv
 	if out.Worth, err = v.worth([]optimizer.Cut{v.cut(s.cut.Before)}); err != nil {
 		return nil, err
 	}
+	durable := make(map[uint32]bool)
+	for _, c := range committed {
+		for _, id := range c.GetPersist() {
+			durable[id] = true
+		}
+	}
 	job := newJobGraph(s.graph, r.stages, r.execution.Framework)
 	for _, m := range job.describe(g, []optimizer.Cut{*s.cut}) {
-		if m.GetPersist() {
+		if m.GetPersist() && !durable[m.GetId()] {
 			out.Persist = append(out.Persist, m)
 		}
 	}

@@ -1722,7 +1722,7 @@ type FollowCheckpointResponse struct {
 	Missing []uint32 `protobuf:"varint,7,rep,packed,name=missing,proto3" json:"missing,omitempty"`
 	// It holds only finished stages: persist it now.
 	Commit bool `protobuf:"varint,8,opt,name=commit,proto3" json:"commit,omitempty"`
-	// What is to be persisted of it.
+	// What is to be persisted for it, beyond what was committed to before.
 	Persist       []*CheckpointStage `protobuf:"bytes,9,rep,name=persist,proto3" json:"persist,omitempty"`
 	Worth         *CheckpointWorth   `protobuf:"bytes,10,opt,name=worth,proto3" json:"worth,omitempty"`
 	Failures      *FailureRate       `protobuf:"bytes,11,opt,name=failures,proto3" json:"failures,omitempty"`
