@@ -335,10 +335,15 @@ func (s shared) StagePredictors(_ context.Context, framework string) ([]checkpoi
 	return s, nil
 }
 
-func TestPredictorsOfPeers(t *testing.T) {
+// general is a predictor of twelve chains whose outputs are larger by a factor.
+func general(t *testing.T, factor float64) *stage.General {
+	t.Helper()
 	var jobs []stage.Job
 	for i := range 12 {
 		e := chain(i+1, 1+float64(i)/10)
+		for k := range e.Graph.Stages {
+			e.Graph.Stages[k].ShuffleWriteBytes *= factor
+		}
 		j, err := stage.FromExecution(&e)
 		if err != nil {
 			t.Fatal(err)
@@ -349,6 +354,26 @@ func TestPredictorsOfPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return g
+}
+
+// TestLyingPeers: one of three does not decide, and what cannot be is not asked.
+func TestLyingPeers(t *testing.T) {
+	honest := general(t, 1)
+	for name, peers := range map[string]shared{
+		"one of three": {{Model: honest}, {Model: general(t, 1e5)}, {Model: honest}},
+		"impossible":   {{Model: general(t, 1e13)}, {Model: honest}},
+	} {
+		a := advisor(t, checkpoint.Options{Executions: store(t, chain(20, 1)), Predictors: peers})
+		m := advise(t, a, &karasuv1.CheckpointTarget{App: "app-20", Predicted: true}, wide())
+		if got := m.GetStages()[0].GetBytes(); got < 10e9 || got > 100e9 {
+			t.Errorf("%s: stage 0 is predicted to write %g bytes, want some 40e9", name, got)
+		}
+	}
+}
+
+func TestPredictorsOfPeers(t *testing.T) {
+	g := general(t, 1)
 	peers := shared{{Organisation: "globex", Model: g}, {Organisation: "initech", Model: g}}
 	a := advisor(t, checkpoint.Options{Executions: store(t, chain(20, 1)), Predictors: peers})
 	m := advise(t, a, &karasuv1.CheckpointTarget{App: "app-20", Predicted: true}, wide())
@@ -496,6 +521,40 @@ func broken(e model.Execution, how func(*karasuv1.Stage)) *karasuv1.Execution {
 	m := at(e, 450)
 	how(m.GetGraph().GetStages()[1])
 	return m
+}
+
+// TestFollowSeveralCuts says of each cut only what is not persisted yet, and no more than
+// the goal has.
+func TestFollowSeveralCuts(t *testing.T) {
+	a := over(t, chain(1, 1), chain(2, 1))
+	now := chain(5, 1)
+	goal := &karasuv1.CheckpointGoal{Cuts: 2, MaxOverhead: new(10.0)}
+	for _, objective := range []string{checkpoint.Storage, checkpoint.Restart} {
+		goal.Objective = objective
+		var committed []*karasuv1.CheckpointCut
+		told := map[uint32]int{}
+		for _, seconds := range []float64{101, 201, 301, 401, 500} {
+			res, err := a.Follow(t.Context(), &karasuv1.FollowCheckpointRequest{Execution: at(now, seconds), Goal: goal, Committed: committed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !res.GetCommit() {
+				continue
+			}
+			committed = append(committed, res.GetPlanned())
+			for _, s := range res.GetPersist() {
+				told[s.GetId()]++
+			}
+		}
+		if len(committed) != 2 || committed[0].GetRestartSeconds() >= committed[1].GetRestartSeconds() {
+			t.Errorf("%s: committed to %v, want two cuts that follow each other", objective, committed)
+		}
+		for id, n := range told {
+			if n > 1 {
+				t.Errorf("%s: told %d times to persist stage %d", objective, n, id)
+			}
+		}
+	}
 }
 
 // TestFollowWithoutHistory knows only what was submitted, and says so.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/model/stage"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 )
@@ -155,15 +156,17 @@ func (p *predictor) byGeneral(job stage.Job, finished func(int) bool) (*stage.Fo
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(g.shared) > 0 {
-		var all []*stage.Forecast
-		for _, s := range g.shared {
-			f, err := s.Model.Predict(job, finished)
-			if err != nil {
-				return nil, nil, err
-			}
+	var all []*stage.Forecast
+	for _, s := range g.shared {
+		f, err := s.Model.Predict(job, finished)
+		if err != nil {
+			return nil, nil, err
+		}
+		if possible(f) {
 			all = append(all, f)
 		}
+	}
+	if len(all) > 0 {
 		return medianForecast(all), &karasuv1.CheckpointBasis{Source: fromPeers, Runs: uint32(len(all)),
 			Summary: fmt.Sprintf("%s of peers; the own store holds %s to learn from", counted(len(all), "predictor"), counted(g.jobs, "application"))}, nil
 	}
@@ -180,6 +183,17 @@ func (p *predictor) byGeneral(job stage.Job, finished func(int) bool) (*stage.Fo
 		basis.Assumptions = append(basis.Assumptions, fmt.Sprintf("a predictor of less than %d applications is rough", enoughJobs))
 	}
 	return f, basis, nil
+}
+
+// possible says whether a forecast is one that the optimizer takes: what peers say may be
+// anything.
+func possible(f *stage.Forecast) bool {
+	for _, p := range f.Stages {
+		if !(p.OutputBytes.Quantile(.9) <= model.MaxInputBytes && p.StartSeconds >= 0) {
+			return false
+		}
+	}
+	return f.EndSeconds <= model.MaxRuntime.Seconds()
 }
 
 // medianForecast is the median of forecasts of one job, stage by stage. Ends stay in order:
