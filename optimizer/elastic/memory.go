@@ -57,6 +57,10 @@ func (d *draft) repairMemory(role Role) bool {
 	limit := max(s.Plan.group(role).Pod.Memory, m.Floor)
 	need, growth := s.need(role)
 	target := min(max(d.policy.MemoryAfter*limit, d.policy.MemoryMargin*need), d.bounds.MaxPodMemory)
+	if target == 0 {
+		d.none("a %s ran out of memory, but neither its limit nor its use is known: report them", role.name())
+		return true
+	}
 	if target <= limit {
 		d.none("a %s ran out of %.2f GiB and the plan is at its bound: raise max_pod_memory or let the job use less", role.name(), limit/gib)
 		return true

@@ -5,15 +5,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/karasu-project/karasu/model/throughput"
 )
 
 // Bounds of what one report can say.
 const (
 	// maxWindow of one report's speed, in minutes.
 	maxWindow = 5
-	// spike is how far a log speed may be off the mean of its size; further ones count
-	// as so far. One wrong report must not move a job.
-	spike = .7
+	// spike is how far a log speed may be off the mean of its size, twice the noise of a
+	// minute; further ones count as so far. One wrong report must not move a job.
+	spike = 2 * throughput.SampleSD
 	// calm is the minutes after which the mean counts as known.
 	calm = 2
 )

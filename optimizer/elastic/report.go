@@ -77,10 +77,15 @@ func (r Report) validate() error {
 	case len(r.Pods) > MaxPods:
 		return fmt.Errorf("more than %d pods: %w", MaxPods, ErrInvalid)
 	}
+	seen := make(map[string]bool, len(r.Pods))
 	for _, p := range r.Pods {
 		if err := p.validate(); err != nil {
 			return err
 		}
+		if seen[p.Name] {
+			return fmt.Errorf("pod %s is there twice: %w", model.Clip(p.Name), ErrInvalid)
+		}
+		seen[p.Name] = true
 	}
 	return nil
 }

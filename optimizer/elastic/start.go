@@ -60,7 +60,9 @@ func (d *draft) start(p prior, free Cluster) {
 	best := 0
 	for i, u := range ladder.Units {
 		e := ladder.Elasticity(&belief, i)
-		fits := free.CPU == 0 || float64(s.sizes[i])*j.Current.Workers.Pod.CPU+float64(d.plan.Servers.Replicas)*d.plan.Servers.Pod.CPU <= free.CPU
+		trial := d.plan
+		trial.Workers.Replicas = s.sizes[i]
+		fits := (free.CPU == 0 || trial.Cores() <= free.CPU) && (free.Memory == 0 || trial.memory() <= free.Memory)
 		if i > 0 && (u > p.most || e < d.policy.StartElasticity || !fits || free.Waiting > 0) {
 			break
 		}

@@ -28,19 +28,22 @@ func (d *draft) trouble() bool {
 // askLess lowers the plan to what runs where pods do not start for want of room.
 func (d *draft) askLess() bool {
 	s := d.s
-	if s.Pending.IsZero() || s.Last == nil || d.now.Sub(s.Pending) < d.policy.PendingAfter {
+	if s.Pending.IsZero() || d.now.Sub(s.Pending) < d.policy.PendingAfter {
 		return false
 	}
-	waited := d.now.Sub(s.Pending)
+	waited, run := d.now.Sub(s.Pending), 0
+	if s.Last != nil {
+		run = s.Last.Workers
+	}
 	s.Pending = time.Time{}
-	have := atMost(s.sizes, s.Last.Workers)
-	s.Ceiling, s.CeilingUntil = max(have, s.sizes[0]), d.now.Add(d.policy.PendingFor)
+	have := atMost(s.sizes, run)
+	s.Ceiling, s.CeilingUntil = have, d.now.Add(d.policy.PendingFor)
 	if have >= s.Plan.Workers.Replicas {
 		d.none("pods wait for room since %s, and the plan asks for no more than what runs or must", round(waited))
 		return true
 	}
-	d.resize(AskLess, have, fmt.Sprintf("pods wait for room since %s: the plan asks for the %d workers that run", round(waited), have),
-		Evidence{"workers that run", float64(s.Last.Workers), ""}, Evidence{"workers planned", float64(s.Plan.Workers.Replicas), ""},
+	d.resize(AskLess, have, fmt.Sprintf("pods wait for room since %s: the plan asks for %s, as %d run", round(waited), workers(have), run),
+		Evidence{"workers that run", float64(run), ""}, Evidence{"workers planned", float64(s.Plan.Workers.Replicas), ""},
 		Evidence{"waited", waited.Seconds(), "s"})
 	return true
 }
