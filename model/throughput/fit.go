@@ -3,6 +3,7 @@ package throughput
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -98,7 +99,7 @@ func (m *Model) choose(features [][Terms]float64, prior Prior) []Term {
 				return
 			}
 		}
-		if features[0][t] > 0 || !proportional(features, t, t) {
+		if slices.ContainsFunc(features, func(f [Terms]float64) bool { return f[t] > 0 }) {
 			m.Used[t] = true
 			terms = append(terms, t)
 		}
