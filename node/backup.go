@@ -75,13 +75,20 @@ func (h Home) backupFiles() ([]backup.File, error) {
 	return out, nil
 }
 
-// leftOut lists the files that the configuration names and a backup lacks.
+// leftOut lists the files that the configuration names and a backup lacks: those outside
+// of the configuration's folder.
 func (h Home) leftOut(c Config) []string {
-	file := c.Catalog.File
-	if file == "" || !filepath.IsAbs(file) && filepath.Dir(file) == "." && backedUp(file) {
-		return nil
+	var out []string
+	for _, file := range []string{c.Catalog.File, c.Circle.PSKFile} {
+		path := file
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(h.ConfigDir, path)
+		}
+		if file != "" && (filepath.Dir(path) != h.ConfigDir || !backedUp(filepath.Base(path))) {
+			out = append(out, file)
+		}
 	}
-	return []string{file}
+	return out
 }
 
 // chunkWriter sends what is written in chunks.

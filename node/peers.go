@@ -135,7 +135,7 @@ func (a *App) seal(draft *karasuv1.Record) (*commons.Record, error) {
 		return nil, err
 	}
 	signer := a.publisher.Signer
-	draft.Revision = a.commons.NextRevision(signer.Writer(), topic, draft.GetKey())
+	draft.Revision = a.commons.SigningRevision(a.commons.NextRevision(signer.Writer(), topic, draft.GetKey()))
 	draft.Organisation = a.config.Organisation
 	draft.NotAfter = signer.Until(time.Unix(draft.GetNotAfter(), 0)).Unix()
 	return signer.Seal(draft)

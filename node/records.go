@@ -94,6 +94,9 @@ func (a *App) Record(_ context.Context, digits string) (*karasuv1.GetRecordRespo
 		return nil, err
 	}
 	out := &karasuv1.GetRecordResponse{Held: wireHeld(held), Record: wireRecord(r)}
+	if r.Host != r.Author {
+		out.Host = r.Host.String()
+	}
 	if _, err := commons.Open(r.Envelope); err != nil {
 		out.SignatureProblem = err.Error()
 	}

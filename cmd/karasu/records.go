@@ -167,6 +167,9 @@ func (c recordsShowCmd) Run(a *app) error {
 		}
 		line("author", "%s%s", h.GetAuthor(), own)
 		signature := "the author's"
+		if m.GetHost() != "" {
+			signature = "of host " + m.GetHost() + ", to which the author delegates"
+		}
 		if p := m.GetSignatureProblem(); p != "" {
 			signature = p
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/karasu-project/karasu/optimizer/catalog"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
-	"github.com/karasu-project/karasu/proto/karasu/v1/karasuv1connect"
 	"github.com/karasu-project/karasu/store/commons"
 	"github.com/karasu-project/karasu/store/private"
 	"github.com/karasu-project/karasu/store/wire"
@@ -54,8 +53,6 @@ type Node interface {
 
 // Service implements the KarasuService of the schema.
 type Service struct {
-	karasuv1connect.UnimplementedKarasuServiceHandler
-
 	Node        Node
 	Advisor     *advisor.Advisor
 	Checkpoints Checkpoints

@@ -63,7 +63,7 @@ func (r *replica) Envelope(id commons.ID) ([]byte, error) {
 	if err := rec.CheckTime(r.e.opts.Now()); err != nil {
 		return nil, fmt.Errorf("%w: %w", commons.ErrNotFound, err)
 	}
-	if rec.Author == r.e.self {
+	if rec.Host == r.e.self || rec.By() == r.e.opts.Self {
 		if err := r.e.opts.Leaving(rec, "sync", []peer.ID{r.peer}); err != nil {
 			return nil, err
 		}

@@ -417,7 +417,10 @@ type GetRecordResponse struct {
 	// Empty where the signature is the author's.
 	SignatureProblem string `protobuf:"bytes,7,opt,name=signature_problem,json=signatureProblem,proto3" json:"signature_problem,omitempty"`
 	// Empty where the body is what its kind asks for.
-	BodyProblem   string       `protobuf:"bytes,8,opt,name=body_problem,json=bodyProblem,proto3" json:"body_problem,omitempty"`
+	BodyProblem string `protobuf:"bytes,8,opt,name=body_problem,json=bodyProblem,proto3" json:"body_problem,omitempty"`
+	// Peer id of the host that signed it in the author's name; empty where the author
+	// signed it itself.
+	Host          string       `protobuf:"bytes,11,opt,name=host,proto3" json:"host,omitempty"`
 	Stage         *StageModel  `protobuf:"bytes,9,opt,name=stage,proto3" json:"stage,omitempty"`
 	StageExtent   *StageExtent `protobuf:"bytes,10,opt,name=stage_extent,json=stageExtent,proto3" json:"stage_extent,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -506,6 +509,13 @@ func (x *GetRecordResponse) GetSignatureProblem() string {
 func (x *GetRecordResponse) GetBodyProblem() string {
 	if x != nil {
 		return x.BodyProblem
+	}
+	return ""
+}
+
+func (x *GetRecordResponse) GetHost() string {
+	if x != nil {
+		return x.Host
 	}
 	return ""
 }
@@ -910,7 +920,7 @@ const file_karasu_v1_operations_proto_rawDesc = "" +
 	"\arecords\x18\x01 \x03(\v2\x15.karasu.v1.HeldRecordR\arecords\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\"\"\n" +
 	"\x10GetRecordRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xf5\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x89\x04\n" +
 	"\x11GetRecordResponse\x12)\n" +
 	"\x04held\x18\x01 \x01(\v2\x15.karasu.v1.HeldRecordR\x04held\x12)\n" +
 	"\x06record\x18\x02 \x01(\v2\x11.karasu.v1.RecordR\x06record\x12/\n" +
@@ -919,7 +929,8 @@ const file_karasu_v1_operations_proto_rawDesc = "" +
 	"\aruntime\x18\x05 \x01(\v2\x17.karasu.v1.RuntimeModelR\aruntime\x12?\n" +
 	"\x0eruntime_extent\x18\x06 \x01(\v2\x18.karasu.v1.RuntimeExtentR\rruntimeExtent\x12+\n" +
 	"\x11signature_problem\x18\a \x01(\tR\x10signatureProblem\x12!\n" +
-	"\fbody_problem\x18\b \x01(\tR\vbodyProblem\x12+\n" +
+	"\fbody_problem\x18\b \x01(\tR\vbodyProblem\x12\x12\n" +
+	"\x04host\x18\v \x01(\tR\x04host\x12+\n" +
 	"\x05stage\x18\t \x01(\v2\x15.karasu.v1.StageModelR\x05stage\x129\n" +
 	"\fstage_extent\x18\n" +
 	" \x01(\v2\x16.karasu.v1.StageExtentR\vstageExtent\"\xea\x01\n" +
