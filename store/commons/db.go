@@ -57,16 +57,17 @@ type Options struct {
 }
 
 // DB holds records. It is safe for concurrent use. What describes records is in
-// memory (about 300 bytes each), their envelopes are on disk.
+// memory (about 600 bytes each), their envelopes are on disk.
 type DB struct {
 	kv *kv.DB
 	// index has a lock of its own, which is taken last.
 	index *Index
 
-	mu     sync.RWMutex
-	slots  map[slot][]*meta
-	byID   map[ID]*meta
-	topics map[model.Topic]map[slot]struct{}
+	mu    sync.RWMutex
+	slots map[slot][]*meta
+	byID  map[ID]*meta
+	// topics has the first record of each slot.
+	topics map[model.Topic]map[*meta]struct{}
 	floors map[slot]uint64
 	// base does not change while the database is open.
 	base uint64
@@ -83,7 +84,7 @@ func OpenDB(dir string, opts Options) (*DB, error) {
 	}
 	d := &DB{
 		kv: k, index: NewIndex(k.Now), slots: make(map[slot][]*meta), byID: make(map[ID]*meta),
-		topics: make(map[model.Topic]map[slot]struct{}), floors: make(map[slot]uint64),
+		topics: make(map[model.Topic]map[*meta]struct{}), floors: make(map[slot]uint64),
 		rotations: make(map[peer.ID]Rotation),
 	}
 	if err = d.load(); err == nil && len(d.rotations) > 0 {
@@ -143,7 +144,10 @@ func decodeStored(key, value []byte) (*Record, bool, error) {
 // replace sets what a slot holds, in memory. The caller holds the lock.
 func (d *DB) replace(s slot, held []*meta) {
 	d.noteRotation(s, held)
-	for _, m := range d.slots[s] {
+	for i, m := range d.slots[s] {
+		if i == 0 {
+			delete(d.topics[s.topic], m)
+		}
 		delete(d.byID, m.id)
 		if !slices.Contains(held, m) {
 			d.index.remove(m)
@@ -151,7 +155,6 @@ func (d *DB) replace(s slot, held []*meta) {
 	}
 	if len(held) == 0 {
 		delete(d.slots, s)
-		delete(d.topics[s.topic], s)
 		if len(d.topics[s.topic]) == 0 {
 			delete(d.topics, s.topic)
 		}
@@ -163,9 +166,9 @@ func (d *DB) replace(s slot, held []*meta) {
 		d.index.insert(m)
 	}
 	if d.topics[s.topic] == nil {
-		d.topics[s.topic] = make(map[slot]struct{})
+		d.topics[s.topic] = make(map[*meta]struct{})
 	}
-	d.topics[s.topic][s] = struct{}{}
+	d.topics[s.topic][held[0]] = struct{}{}
 }
 
 // Put stores a record that has passed [Open] and says what became of it. Own

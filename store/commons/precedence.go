@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unique"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
@@ -48,7 +49,7 @@ type slot struct {
 	key    string
 }
 
-// meta is what the index in memory keeps of a stored record: about 300 bytes.
+// meta is what the index in memory keeps of a stored record.
 type meta struct {
 	slot
 	id                ID
@@ -72,8 +73,9 @@ func metaOf(r *Record, own bool) *meta {
 	h.Write(binary.AppendVarint(nil, int64(r.Kind)))
 	h.Write(r.Body)
 	m := &meta{
-		slot: slot{r.Author, r.By().Name, r.Topic, r.Key}, id: r.ID, kind: r.Kind, revision: r.Revision,
-		created: r.Created.Unix(), notAfter: r.NotAfter.Unix(), organisation: r.Organisation, own: own,
+		slot: slot{peer.ID(intern(string(r.Author))), intern(r.By().Name), internTopic(r.Topic), r.Key},
+		id:   r.ID, kind: r.Kind, revision: r.Revision,
+		created: r.Created.Unix(), notAfter: r.NotAfter.Unix(), organisation: intern(r.Organisation), own: own,
 		body: [sha256.Size]byte(h.Sum(nil)), size: len(r.Envelope),
 	}
 	if r.Delegation != nil {
@@ -83,6 +85,13 @@ func metaOf(r *Record, own bool) *meta {
 		m.rotation, _ = DecodeRotation(r) // a retraction has none
 	}
 	return m
+}
+
+// intern returns the one copy of a string that many records share.
+func intern(s string) string { return unique.Make(s).Value() }
+
+func internTopic(t model.Topic) model.Topic {
+	return model.Topic{Infrastructure: intern(t.Infrastructure), Framework: intern(t.Framework), Algorithm: intern(t.Algorithm)}
 }
 
 // maxProof is how many bodies of one revision are kept: two prove equivocation.

@@ -231,12 +231,12 @@ func (d *DB) Authors() map[peer.ID]AuthorInfo {
 func (d *DB) current(match func(model.Topic) bool, pick func([]*meta) []*meta) []*meta {
 	now := d.kv.Now().Unix()
 	var out []*meta
-	for topic, slots := range d.topics {
+	for topic, firsts := range d.topics {
 		if match != nil && !match(topic) {
 			continue
 		}
-		for s := range slots {
-			out = append(out, pick(live(d.slots[s], now))...)
+		for m := range firsts {
+			out = append(out, pick(live(d.slots[m.slot], now))...)
 		}
 	}
 	slices.SortFunc(out, (*meta).compare)

@@ -23,7 +23,7 @@ func (d *DB) Served() []Served {
 		s := Served{Topic: topic}
 		authors := make(map[peer.ID]struct{})
 		for at := range slots {
-			if n := len(usable(live(d.slots[at], now))); n > 0 {
+			if n := len(usable(live(d.slots[at.slot], now))); n > 0 {
 				s.Records += n
 				authors[at.author] = struct{}{}
 			}
