@@ -113,7 +113,7 @@ func instant(s float64) string {
 
 func printPersist(w *bytes.Buffer, c *karasuv1.CheckpointCut, by map[uint32]*karasuv1.CheckpointStage) {
 	if len(c.GetPersist()) == 0 {
-		fmt.Fprintln(w, "  nothing: no later stage reads any of their outputs")
+		fmt.Fprintln(w, "  nothing: no later stage reads any of their outputs. A job that starts again leaves them out.")
 		return
 	}
 	t := newTable(">STAGE", ">OUTPUT", ">80% FROM", ">TO", ">ENDS", "KIND", "CALL SITE", "OPERATORS")

@@ -90,7 +90,12 @@ func cutSVG(m *karasuv1.AdviseCheckpointResponse) []byte {
 	}
 	for i, c := range m.GetCuts() {
 		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#d62728" stroke-dasharray="6 4"/>`+"\n", x(c.GetSeconds()), cutTop-12, x(c.GetSeconds()), height-cutTop+6)
-		text(x(c.GetSeconds()), cutTop-16, "middle", fmt.Sprintf("cut %d at %s: %s", i+1, instant(c.GetSeconds()), amount(c.GetDurableBytes())))
+		anchor := "middle"
+		if x(c.GetSeconds()) > cutWidth-3*cutMargin {
+			anchor = "end"
+		}
+		// Labels of cuts that are close are not on each other.
+		text(x(c.GetSeconds()), cutTop-16-12*float64(i%2), anchor, fmt.Sprintf("cut %d at %s: %s", i+1, instant(c.GetSeconds()), amount(c.GetDurableBytes())))
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()
