@@ -108,12 +108,16 @@ type account struct {
 	used   time.Time
 }
 
+// has says whether a topic takes no place: the control topic never does.
 func (a *account) has(t model.Topic) bool {
 	_, ok := a.topics[t]
-	return ok
+	return ok || t == commons.ControlTopic()
 }
 
 func (a *account) add(t model.Topic) {
+	if a.has(t) {
+		return
+	}
 	if a.topics == nil {
 		a.topics = make(map[model.Topic]struct{})
 	}
@@ -156,7 +160,10 @@ func (u *usage) check(r *commons.Record, gossip bool, now time.Time) *RefusalErr
 		return ignore(QuotaBytes, nil)
 	case !own && u.total+size > u.quotas.TotalBytes:
 		return ignore(QuotaTotal, nil)
-	case own || !gossip:
+	}
+	// Taken now, so that the rest of a batch is judged by it; counting anew corrects it.
+	a.add(r.Topic)
+	if own || !gossip {
 		return nil
 	}
 	if a.bucket == nil {
