@@ -14,10 +14,10 @@ func (a *App) newCheckpoints() *checkpoint.Advisor {
 // jobOf names the job of an execution that runs. What makes it a run is not needed for that
 // and perhaps not known yet: how it ends, and on what it runs.
 func (a *App) jobOf(e model.Execution) string {
-	const any = "unknown"
+	const unknown = "unknown"
 	e.Outcome = model.OK
 	e.Cluster.Hosts = max(1, e.Cluster.Hosts)
-	run, err := a.rules.Load().Run(e, naming.Hints{Infrastructure: any, MachineType: any}, func(_, m string) (string, error) { return m, nil })
+	run, err := a.rules.Load().Run(e, naming.Hints{Infrastructure: unknown, MachineType: unknown}, func(_, m string) (string, error) { return m, nil })
 	if err != nil {
 		return ""
 	}
