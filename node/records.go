@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -100,14 +99,12 @@ func (a *App) Record(_ context.Context, digits string) (*karasuv1.GetRecordRespo
 	if _, err := commons.Open(r.Envelope); err != nil {
 		out.SignatureProblem = err.Error()
 	}
-	if err := commons.ValidateBody(r); err != nil {
-		out.BodyProblem = err.Error()
-		return out, nil
+	err = commons.ValidateBody(r)
+	if err == nil {
+		err = decodeBody(out, r) // of a family that is carried for others there is an error, too
 	}
-	if err := decodeBody(out, r); errors.Is(err, commons.ErrFamily) {
-		out.BodyProblem = err.Error() // carried for those who know it
-	} else if err != nil {
-		return nil, err
+	if err != nil {
+		out.BodyProblem = err.Error()
 	}
 	return out, nil
 }

@@ -62,8 +62,12 @@ func Read(r io.Reader, v Visitor) error {
 	if err := a.finish(); err != nil {
 		return err
 	}
-	// The tar format ends before the file does, and gzip has a checksum of its own.
-	if _, err := io.Copy(io.Discard, zip); err != nil {
+	// The tar format ends before the file does, and gzip's own checksum is at the end.
+	n, err := io.Copy(io.Discard, io.LimitReader(zip, partSize))
+	if err == nil && n == partSize {
+		err = errors.New("it goes on after its end")
+	}
+	if err != nil {
 		return damaged("%w", err)
 	}
 	return nil
