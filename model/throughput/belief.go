@@ -106,26 +106,29 @@ func (w Weights) Validate() error {
 	return nil
 }
 
-// Around mixes bumps of the logarithmic width at the knees, by their weights, with a
-// uniform share. Without any weight it is uniform.
-func Around(knees, weights []float64, width, uniform float64) Weights {
+// Known is the knee of another job, in units, and what it weighs.
+type Known struct{ Knee, Weight float64 }
+
+// Around mixes bumps of the logarithmic width at the knees of other jobs, by their
+// weights, with a uniform share. Without any weight it is uniform.
+func Around(others []Known, width, uniform float64) Weights {
 	var bumps Weights
 	var total float64
-	for j, knee := range knees {
-		if !(knee > 0) || !(weights[j] > 0) || math.IsInf(knee+weights[j], 0) {
+	for _, o := range others {
+		if !(o.Knee > 0) || !(o.Weight > 0) || math.IsInf(o.Knee+o.Weight, 0) {
 			continue
 		}
 		var bump Weights
 		var sum float64
 		for i := range bump {
-			d := math.Log(Knee(i)/min(max(knee, MinKnee), MaxKnee)) / width
+			d := math.Log(Knee(i)/min(max(o.Knee, MinKnee), MaxKnee)) / width
 			bump[i] = math.Exp(-.5 * d * d)
 			sum += bump[i]
 		}
 		for i := range bump {
-			bumps[i] += weights[j] * bump[i] / sum
+			bumps[i] += o.Weight * bump[i] / sum
 		}
-		total += weights[j]
+		total += o.Weight
 	}
 	if total == 0 {
 		return Uniform()

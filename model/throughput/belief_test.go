@@ -8,7 +8,7 @@ import (
 )
 
 func TestOneSizeSaysNothingOfTheKnee(t *testing.T) {
-	prior := Around([]float64{2}, []float64{1}, .5, .1)
+	prior := Around([]Known{{2, 1}}, .5, .1)
 	b := Posterior(Grown, prior, []Point{Measured(3, 1.5, 60)})
 	for i := range prior {
 		if math.Abs(b.Weights[i]-prior[i]) > 1e-12 {
@@ -87,16 +87,16 @@ func TestResidualsTellWhereAJobKeepsToNoLaw(t *testing.T) {
 func TestAround(t *testing.T) {
 	for name, w := range map[string]Weights{
 		"uniform":        Uniform(),
-		"no weight":      Around([]float64{2}, []float64{0}, .5, .1),
-		"no number":      Around([]float64{math.NaN(), math.Inf(1), 0}, []float64{1, 1, 1}, .5, .1),
-		"beyond the end": Around([]float64{1e9}, []float64{1}, .5, .1),
-		"two":            Around([]float64{1, 30}, []float64{3, 1}, .3, .2),
+		"no weight":      Around([]Known{{2, 0}}, .5, .1),
+		"no number":      Around([]Known{{math.NaN(), 1}, {math.Inf(1), 1}, {0, 1}, {1, math.NaN()}}, .5, .1),
+		"beyond the end": Around([]Known{{1e9, 1}}, .5, .1),
+		"two":            Around([]Known{{1, 3}, {30, 1}}, .3, .2),
 	} {
 		if err := w.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if Around(nil, nil, 1, 0) != Uniform() {
+	if Around(nil, 1, 0) != Uniform() {
 		t.Error("nothing known is not uniform")
 	}
 	bad := Uniform()

@@ -104,7 +104,7 @@ func newFaulty(t testing.TB, seed uint64) *faulty {
 	j.TotalSamples = 1e9
 	c := newController(t)
 	d := start(t, c, j, Knowledge{})
-	return &faulty{random: rand.New(rand.NewPCG(seed, 3)), job: j, c: c, plan: d.Plan} //nolint:gosec // repeatable on purpose
+	return &faulty{random: rand.New(rand.NewPCG(seed, 3)), job: j, c: c, plan: d.Plan}
 }
 
 func TestFaultsDoNotMakeItOscillate(t *testing.T) {

@@ -56,7 +56,7 @@ func (c *Controller) prior(j Job, k Knowledge) prior {
 	}
 	caps := fitCaps(j, k)
 	p := prior{weights: throughput.Uniform(), history: fromNobody, most: c.policy.StartAlone, cap: knownCap(j, caps)}
-	width, uniform := 0., 0.
+	var width, uniform float64
 	switch {
 	case len(own) > 0:
 		p.jobs, p.history, p.most, width, uniform = own, fromOwn, c.policy.StartOwn, ownWidth, ownUniform
@@ -68,12 +68,11 @@ func (c *Controller) prior(j Job, k Knowledge) prior {
 	default:
 		return p
 	}
-	var knees, weights []float64
+	var known []throughput.Known
 	for _, s := range p.jobs {
-		knees = append(knees, s.Knee*carried(s, j, caps))
-		weights = append(weights, math.Pow(nearness, s.distance(j))/(1+s.KneeSD))
+		known = append(known, throughput.Known{Knee: s.Knee * carried(s, j, caps), Weight: math.Pow(nearness, s.distance(j)) / (1 + s.KneeSD)})
 	}
-	p.weights = throughput.Around(knees, weights, width, uniform)
+	p.weights = throughput.Around(known, width, uniform)
 	if p.weights == throughput.Uniform() { // none of them knows its knee
 		p.most = c.policy.StartAlone
 	}

@@ -47,7 +47,7 @@ func TestMemoryIsRaisedBeforeItRunsOut(t *testing.T) {
 func TestMemoryLeftOverIsGivenBack(t *testing.T) {
 	c := newController(t)
 	start(t, c, training("a"), Knowledge{})
-	play(t, c, "a", 1, 60, steady, func(m int, p Plan) []PodUsage {
+	play(t, c, "a", 1, 60, steady, func(int, Plan) []PodUsage {
 		return []PodUsage{{Name: "w", Role: Worker, Memory: 2 * gibibyte}, {Name: "s", Role: Server, Memory: gibibyte}}
 	})
 	s, _ := c.Job("a")
@@ -81,7 +81,7 @@ func TestOutOfMemoryIsRepairedOncePerLimit(t *testing.T) {
 		notice(t, c, oom(float64(20+i), s.Plan.Workers.Pod.Memory))
 		within(t, j, decide(t, c, float64(20+i), "a").Plan)
 	}
-	d = decide(t, c, 40, "a")
+	decide(t, c, 40, "a")
 	s, _ := c.Job("a")
 	if s.Plan.Workers.Pod.Memory != 64*gibibyte {
 		t.Errorf("%g GiB, want the bound of 64", s.Plan.Workers.Pod.Memory/gibibyte)

@@ -66,7 +66,7 @@ func Run(curves []Curve, seed uint64) ([]Row, error) {
 			groups = pooled(curves)
 		}
 		for _, g := range groups {
-			if err := s.try(t, g, caps, rand.New(rand.NewPCG(seed, 1))); err != nil { //nolint:gosec // repeatable on purpose
+			if err := s.try(t, g, caps, rand.New(rand.NewPCG(seed, 1))); err != nil {
 				return nil, fmt.Errorf("%s on %s: %w", g.job, g.machineType, err)
 			}
 		}

@@ -36,7 +36,7 @@ const oracleKappa = .25
 // newJobs draws jobs. Load is the demand at the oracle's sizes over what the cluster has
 // in the time of the arrivals.
 func newJobs(curves []*truth, trace *Trace, seed uint64, n, units int, load float64) []*job {
-	r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // repeatable on purpose
+	r := rand.New(rand.NewPCG(seed, 7))
 	jobs := make([]*job, n)
 	var demand float64 // unit-seconds
 	for i := range jobs {

@@ -104,7 +104,7 @@ func (c *Config) report(outcomes [][]outcome) *Report {
 
 // resample draws seeds with repetition, the same for all arms: so comparisons are paired.
 func resample(seeds int) [][]int {
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable on purpose
+	r := rand.New(rand.NewPCG(1, 2))
 	out := make([][]int, resamples)
 	for i := range out {
 		out[i] = make([]int, seeds)

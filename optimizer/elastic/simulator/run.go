@@ -107,7 +107,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	for s := range c.Seeds {
 		for l, load := range c.Loads {
 			for a, name := range c.Arms {
-				tasks = append(tasks, task{load, name, c.FirstSeed + uint64(s), s, l*len(c.Arms) + a}) //nolint:gosec // small
+				tasks = append(tasks, task{load, name, c.FirstSeed + uint64(s), s, l*len(c.Arms) + a})
 			}
 		}
 	}

@@ -44,11 +44,10 @@ func ReadTrace(dir string) (*Trace, error) {
 	if err := t.readPods(filepath.Join(dir, "openb_pod_list_default.csv")); err != nil {
 		return nil, err
 	}
-	err := readTable(filepath.Join(dir, "philly_runtime.csv"), []string{"runtime"}, func(v []float64) error {
+	err := readTable(filepath.Join(dir, "philly_runtime.csv"), []string{"runtime"}, func(v []float64) {
 		if v[0] >= shortest && v[0] <= longest {
 			t.Lengths = append(t.Lengths, v[0])
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -73,23 +72,31 @@ func (t *Trace) validate() error {
 	return nil
 }
 
-// readTable reads columns of numbers; a row that is no row of numbers is an error.
-func readTable(path string, columns []string, row func([]float64) error) error {
-	f, err := os.Open(path) //nolint:gosec // the caller names the folder of measurements
+// readTable reads columns of a file.
+func readTable(path string, columns []string, row func([]float64)) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // only read
-	table := csv.NewReader(f)
+	if err := parseTable(f, columns, row); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// parseTable reads columns of numbers from 0; any other row is an error.
+func parseTable(r io.Reader, columns []string, row func([]float64)) error {
+	table := csv.NewReader(r)
 	table.ReuseRecord = true
 	header, err := table.Read()
 	if err != nil {
-		return fmt.Errorf("%s: header: %w", path, err)
+		return fmt.Errorf("header: %w", err)
 	}
 	at := make([]int, len(columns))
 	for i, name := range columns {
 		if at[i] = slices.Index(header, name); at[i] < 0 {
-			return fmt.Errorf("%s: column %q is missing: %w", path, name, throughput.ErrInvalid)
+			return fmt.Errorf("column %q is missing: %w", name, throughput.ErrInvalid)
 		}
 	}
 	values := make([]float64, len(columns))
@@ -99,32 +106,29 @@ func readTable(path string, columns []string, row func([]float64) error) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return err
 		}
 		if line > maxTraceRows {
-			return fmt.Errorf("%s: more than %d rows: %w", path, maxTraceRows, throughput.ErrInvalid)
+			return fmt.Errorf("more than %d rows: %w", maxTraceRows, throughput.ErrInvalid)
 		}
 		for i, k := range at {
 			values[i], err = strconv.ParseFloat(record[k], 64)
-			if err != nil || math.IsNaN(values[i]) || math.IsInf(values[i], 0) || values[i] < 0 {
-				return fmt.Errorf("%s: line %d: %s: %q is no number from 0: %w", path, line, columns[i], record[k], throughput.ErrInvalid)
+			if err != nil || !(values[i] >= 0) || math.IsInf(values[i], 0) {
+				return fmt.Errorf("line %d: %s: %q is no number from 0: %w", line, columns[i], record[k], throughput.ErrInvalid)
 			}
 		}
-		if err := row(values); err != nil {
-			return fmt.Errorf("%s: line %d: %w", path, line, err)
-		}
+		row(values)
 	}
 }
 
 func (t *Trace) readPods(path string) error {
-	err := readTable(path, []string{"creation_time", "cpu_milli", "memory_mib"}, func(v []float64) error {
+	err := readTable(path, []string{"creation_time", "cpu_milli", "memory_mib"}, func(v []float64) {
 		if v[1] <= 0 || v[2] <= 0 {
-			return nil // asks for nothing
+			return // asks for nothing
 		}
 		t.Arrivals = append(t.Arrivals, v[0])
 		t.Cores = append(t.Cores, v[1]/1000)
 		t.Memory = append(t.Memory, v[2]/v[1])
-		return nil
 	})
 	if err != nil {
 		return err
@@ -166,11 +170,10 @@ func mean(v []float64) float64 {
 // readSteps turns mini-batch times of one job's workers into its two sequences.
 func (t *Trace) readSteps(path string) error {
 	steps := map[float64][]float64{}
-	err := readTable(path, []string{"time", "batch_time_norm"}, func(v []float64) error {
+	err := readTable(path, []string{"time", "batch_time_norm"}, func(v []float64) {
 		if v[1] > 0 {
 			steps[v[0]] = append(steps[v[0]], v[1])
 		}
-		return nil
 	})
 	if err != nil {
 		return err

@@ -162,12 +162,12 @@ func (w *world) stepJob(a *active) bool {
 		}
 	}
 	a.speed = pushes
-	done := a.pushed+pushes*a.ran >= a.job.pushes
+	done := a.pushed+pushes*a.ran >= a.pushes
 	if done {
-		a.ran = (a.job.pushes - a.pushed) / pushes
+		a.ran = (a.pushes - a.pushed) / pushes
 	}
 	a.pushed += pushes * a.ran
-	a.used = a.job.memory(a.pushed / a.job.pushes)
+	a.used = a.job.memory(a.pushed / a.pushes)
 	w.account(a, units, done)
 	if a.used > a.memory {
 		memory, ok := w.arm.outOfMemory(w, a)
@@ -203,7 +203,7 @@ func (w *world) faults(a *active) {
 		// Those that are left wait for each other, and again when the others are back.
 		a.paused = max(a.paused, w.now+rendezvous) + rendezvous
 	}
-	if !a.hotNow && !a.hotFixed && a.pushed >= a.hot*a.job.pushes {
+	if !a.hotNow && !a.hotFixed && a.pushed >= a.hot*a.pushes {
 		a.hotNow, a.hotSince = true, w.now
 	}
 	if a.hotNow && w.now-a.hotSince >= hotFor {
