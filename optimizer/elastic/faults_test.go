@@ -234,7 +234,7 @@ func FuzzRestore(f *testing.F) {
 	if _, err := c.Start(begin, training("a"), Knowledge{}, Cluster{}); err != nil {
 		f.Fatal(err)
 	}
-	play(f, c, "a", 1, 40, func(n int) float64 { return law(n, 3) }, func(int, Plan) []PodUsage {
+	play(f, c, "a", 1, 7, func(n int) float64 { return law(n, 3) }, func(int, Plan) []PodUsage {
 		return []PodUsage{{Name: "w", Role: Worker, Memory: gibibyte}}
 	})
 	data, err := json.Marshal(c.State())
