@@ -66,7 +66,7 @@ func (c *checks) network(d p2p.Diagnosis, config NetworkConfig) {
 
 func (c *checks) listening(d p2p.Diagnosis) {
 	if len(d.Listening) == 0 {
-		c.warn("listening", "let it listen, unless nothing can be opened: network.listen in config.toml", "on no address; others reach this node through relays only")
+		c.skip("listening", "on no address, as the configuration says; others reach this node through relays only")
 		return
 	}
 	text := make([]string, len(d.Listening))
@@ -116,6 +116,8 @@ func (c *checks) relays(d p2p.Diagnosis) {
 		switch {
 		case r.Reserved:
 			c.ok(name, "reached through %s", r.ID)
+		case r.Connected && r.LastError == "":
+			c.warn(name, "look again in a moment", "%s is connected and has not answered yet", r.ID)
 		case r.Connected:
 			c.fail(name, "its configuration must say network.role = \"hub\"", "%s is connected and grants no place%s", r.ID, because(r.LastError))
 		default:
@@ -155,9 +157,9 @@ func (c *checks) peers(d p2p.Diagnosis, config NetworkConfig) {
 	}
 	switch {
 	case connected > 0 && relayed > 0:
-		c.ok("peers", "%s, %d through relays only", plural(connected, "is connected", "are connected"), relayed)
+		c.ok("peers", "%d connected, %d of them through relays only", connected, relayed)
 	case connected > 0:
-		c.ok("peers", "%s", plural(connected, "is connected", "are connected"))
+		c.ok("peers", "%d connected", connected)
 	case len(config.Bootstrap) == 0 && !config.MDNS:
 		c.warn("peers", "name a peer under network.bootstrap, or turn mdns on", "nobody is connected, and nothing says where to look")
 	default:

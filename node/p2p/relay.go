@@ -18,6 +18,9 @@ import (
 const (
 	// relayTag keeps connections to relays from being trimmed.
 	relayTag = "karasu-relay"
+	// relayCheck is how often relays are looked at: one that was connected just now is
+	// asked for a place at once.
+	relayCheck = time.Second
 	// reserveTimeout bounds one request for a place on a relay.
 	reserveTimeout = 10 * time.Second
 	// renewBefore is how long before its end a reservation is asked for anew. Relays
@@ -107,22 +110,22 @@ func (n *Network) relayLoop() {
 	for _, r := range n.settings.relays {
 		n.host.ConnManager().Protect(r.ID, relayTag)
 	}
-	pause := min(n.settings.RedialInterval, DefaultRedialInterval)
-	for wait := time.Duration(0); n.sleep(wait); wait = jitter(pause) {
+	again := make(map[peer.ID]time.Time) // of relays that said no
+	for n.sleep(min(relayCheck, n.settings.RedialInterval)) {
 		for _, r := range n.settings.relays {
-			n.reserve(r)
+			switch now := time.Now(); {
+			case n.host.Network().Connectedness(r.ID) != network.Connected:
+				n.reserved.drop(r.ID) // a relay frees the place of who leaves
+			case n.reserved.holds(r.ID, now.Add(renewBefore)) || now.Before(again[r.ID]):
+			default:
+				n.reserve(r)
+				again[r.ID] = now.Add(jitter(n.settings.RedialInterval))
+			}
 		}
 	}
 }
 
 func (n *Network) reserve(r peer.AddrInfo) {
-	switch {
-	case n.host.Network().Connectedness(r.ID) != network.Connected:
-		n.reserved.drop(r.ID) // a relay frees the place of who leaves
-		return
-	case n.reserved.holds(r.ID, time.Now().Add(renewBefore)):
-		return
-	}
 	ctx, cancel := context.WithTimeout(n.ctx, reserveTimeout)
 	defer cancel()
 	place, err := client.Reserve(ctx, n.host, r)
