@@ -149,6 +149,17 @@ func (s JobState) check() error {
 			return err
 		}
 	}
+	if s.Last == nil && (s.Reports > 0 || len(s.Speeds) > 0 || s.Workers.Use.N+s.Servers.Use.N > 0) {
+		return fmt.Errorf("the last report is missing: %w", ErrInvalid)
+	}
+	if s.Reports < 0 || s.Changes < 0 || s.Number < 0 || s.Ceiling < 0 {
+		return fmt.Errorf("a counter is negative: %w", ErrInvalid)
+	}
+	for _, t := range s.Tried {
+		if t.Times < 0 || t.From < 0 || t.To < 0 {
+			return fmt.Errorf("a resize from %d to %d was tried %d times: %w", t.From, t.To, t.Times, ErrInvalid)
+		}
+	}
 	for _, n := range []struct{ have, most int }{
 		{len(s.Decisions), maxDecisions}, {len(s.Events), maxEvents}, {len(s.Speeds), maxSpeeds},
 		{len(s.Tried), maxTried}, {len(s.Replaced), maxReplaced}, {len(s.Hot), MaxPods}, {len(s.Slow), MaxPods},
