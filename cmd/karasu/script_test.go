@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("KARASU_HOME", e.WorkDir+"/k")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitCode, "ready": ready, "until": until},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitCode, "ready": ready, "until": until, "capture": capture},
 	})
 }
 
@@ -50,6 +51,19 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+}
+
+// capture sets a variable to what a group of an expression finds in the last output:
+// capture NAME EXPRESSION
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture NAME EXPRESSION")
+	}
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) != 2 {
+		ts.Fatalf("%q is not in the output", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 // until repeats a command until its output holds the last argument: until karasu status TEXT
