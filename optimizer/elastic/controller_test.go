@@ -53,15 +53,24 @@ func TestStartCarriesCapsOverToAnotherMachineType(t *testing.T) {
 		Factors: [][]throughput.Factor{{{Mode: Async, MachineType: "t2.small", Log: 0}, {Mode: Async, MachineType: "t2.2xlarge", Log: math.Log(.25)}}},
 	}
 	c := newController(t)
-	with := start(t, c, training("a"), k)
+	start(t, c, training("a"), k)
 	s, _ := c.Job("a")
 	if s.Cap == nil || math.Abs(math.Exp(s.Cap.Log)-10) > .1 {
 		t.Fatalf("cap %+v, want 10 pushes a second", s.Cap)
 	}
+	belief := throughput.Belief{Weights: s.Prior}
+	if knee, _ := belief.LogKnee(); math.Abs(knee-math.Log(.5)) > .7 {
+		t.Errorf("knee about %.2f, want a quarter of 2 units", math.Exp(knee))
+	}
+	// Four times as many pushes make it start larger.
+	k.Factors[0][1].Log = math.Log(4)
+	if d := start(t, newController(t), training("a"), k); d.Plan.Workers.Replicas != 4 {
+		t.Errorf("%d workers with a knee of 8 units, want as many as may start", d.Plan.Workers.Replicas)
+	}
+	// Without factors knees of another machine type do not start jobs.
 	k.Factors = nil
-	without := start(t, newController(t), training("a"), k)
-	if with.Plan.Workers.Replicas >= without.Plan.Workers.Replicas {
-		t.Errorf("%d workers with a knee that moves with the cap, %d without", with.Plan.Workers.Replicas, without.Plan.Workers.Replicas)
+	if d := start(t, newController(t), training("a"), k); d.Plan.Workers.Replicas != 1 {
+		t.Errorf("%d workers by a machine type that tells nothing of this one", d.Plan.Workers.Replicas)
 	}
 }
 

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/karasu-project/karasu/model"
@@ -73,10 +74,19 @@ func (c *Controller) prior(j Job, k Knowledge) prior {
 		known = append(known, throughput.Known{Knee: s.Knee * carried(s, j, caps), Weight: math.Pow(nearness, s.distance(j)) / (1 + s.KneeSD)})
 	}
 	p.weights = throughput.Around(known, width, uniform)
-	if p.weights == throughput.Uniform() { // none of them knows its knee
+	if p.weights == throughput.Uniform() || !p.reaches(j) {
 		p.most = c.policy.StartAlone
 	}
 	return p
+}
+
+// reaches says whether knees of other jobs can be relied on to start with: they ran on
+// this machine type, or it is known what a server here takes of the training model.
+func (p prior) reaches(j Job) bool {
+	if p.cap != nil || !j.Mode.Servers() || j.MachineType == "" {
+		return true
+	}
+	return slices.ContainsFunc(p.jobs, func(s Summary) bool { return s.MachineType == j.MachineType || s.MachineType == "" })
 }
 
 // distance of a job's machine type and batch, in steps.

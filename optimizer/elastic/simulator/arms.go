@@ -15,6 +15,7 @@ const (
 	DLRoverNoisy   = "dlrover-rules-noisy"
 	KarasuAlone    = "karasu-alone"
 	KarasuOthers   = "karasu-others"
+	KarasuNoCaps   = "karasu-peers-no-caps"
 	KarasuPeers    = "karasu-peers"
 	KarasuOwn      = "karasu-own"
 )
@@ -28,8 +29,9 @@ const (
 //   - dlrover-rules: seeing the servers' use as it is; noisy: a share of it
 //   - karasu-alone: knows of no other job; karasu-others: of other networks only;
 //     karasu-peers: of peers' jobs, also of the same network, but none of it on the
-//     machine type in question; karasu-own: of own jobs, but not of the very job
-var Arms = []string{Manual, ManualInformed, ManualOver, ManualUnder, Oracle, DLRover, DLRoverNoisy, KarasuAlone, KarasuOthers, KarasuPeers, KarasuOwn}
+//     machine type in question; no-caps: without the caps, from which machine types'
+//     factors come; karasu-own: of own jobs, but not of the very job
+var Arms = []string{Manual, ManualInformed, ManualOver, ManualUnder, Oracle, DLRover, DLRoverNoisy, KarasuAlone, KarasuOthers, KarasuNoCaps, KarasuPeers, KarasuOwn}
 
 // newArm makes an arm for one simulation.
 func newArm(name string, curves []*truth) (arm, error) {
@@ -55,6 +57,9 @@ func knowing(name string, curves []*truth) func(*truth) elastic.Knowledge {
 	all := make([]elastic.Summary, len(curves))
 	for i, t := range curves {
 		all[i] = summarise(t, name == KarasuOwn)
+		if name == KarasuNoCaps {
+			all[i].Cap, all[i].CapSD = 0, 0
+		}
 	}
 	known := map[*truth]elastic.Knowledge{}
 	for _, t := range curves {
@@ -75,7 +80,7 @@ func tells(name string, t, other *truth) bool {
 	switch name {
 	case KarasuOthers:
 		return !same
-	case KarasuPeers:
+	case KarasuPeers, KarasuNoCaps:
 		return !same || t.MachineType != other.MachineType
 	case KarasuOwn:
 		return t != other
