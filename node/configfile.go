@@ -65,6 +65,11 @@ organisation = %q
 # subscribe = ["*/*/*"]  # <infrastructure>/<framework>/<algorithm>
 # sync_interval = "30s"
 
+# [circle]               # a consortium; without it the network is open
+# name = "demo"
+# admins = ["12D3KooW..."]  # organisations that sign the list of members
+# psk_file = "circle.psk"   # a key that all members have; TCP only
+
 [share]
 %s
 # minimum_runs = 3           # of a workload, before anything of it leaves
