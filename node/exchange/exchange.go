@@ -261,8 +261,6 @@ func (e *Exchange) gossip(ctx context.Context, r *commons.Record) error {
 // Stats returns what happened so far.
 func (e *Exchange) Stats() Stats {
 	s := e.counters.stats()
-	e.mu.Lock()
-	e.mu.Unlock()
 	s.Topics = len(e.Topics())
 	return s
 }

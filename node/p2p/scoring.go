@@ -80,7 +80,7 @@ func (s *scores) options() []pubsub.Option {
 	}
 	return []pubsub.Option{
 		pubsub.WithPeerScore(params, thresholds),
-		pubsub.WithPeerScoreInspect(pubsub.PeerScoreInspectFn(s.note), scoreInterval),
+		pubsub.WithPeerScoreInspect(s.note, scoreInterval),
 	}
 }
 
