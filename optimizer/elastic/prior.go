@@ -17,12 +17,12 @@ const (
 	fromOwn    = "own history of the training model"
 )
 
-// Widths of the kernel around knees of similar jobs, in the logarithm, and the share that
-// stays uniform. A point estimate lost to rules without any model.
+// Widths of the kernel around knees of other jobs, in the logarithm, and the share that
+// stays uniform: of jobs of other training models and of the same one. A point estimate
+// lost to rules without any model.
 const (
 	othersWidth, othersUniform = .7, .5
-	peersWidth, peersUniform   = .5, .25
-	ownWidth, ownUniform       = .5, .1
+	sameWidth, sameUniform     = .5, .25
 	// nearness is what a step between machine types, a factor of two in cores, weighs;
 	// batchStep is the factor of batches that counts as one.
 	nearness  = 1. / 3
@@ -60,9 +60,9 @@ func (c *Controller) prior(j Job, k Knowledge) prior {
 	var width, uniform float64
 	switch {
 	case len(own) > 0:
-		p.jobs, p.history, p.most, width, uniform = own, fromOwn, c.policy.StartOwn, ownWidth, ownUniform
+		p.jobs, p.history, p.most, width, uniform = own, fromOwn, c.policy.StartOwn, sameWidth, sameUniform
 	case len(peers) > 0:
-		p.jobs, p.history, p.most, width, uniform = peers, fromPeers, c.policy.StartPeers, peersWidth, peersUniform
+		p.jobs, p.history, p.most, width, uniform = peers, fromPeers, c.policy.StartPeers, sameWidth, sameUniform
 	case len(others) > 0:
 		// Their sizes tell too little to start with.
 		p.jobs, p.history, width, uniform = others, fromOthers, othersWidth, othersUniform
@@ -70,10 +70,15 @@ func (c *Controller) prior(j Job, k Knowledge) prior {
 		return p
 	}
 	var known []throughput.Known
+	same := 1. // and the own jobs that were the same as this one
 	for _, s := range p.jobs {
-		known = append(known, throughput.Known{Knee: s.Knee * carried(s, j, caps), Weight: math.Pow(nearness, s.distance(j)) / (1 + s.KneeSD)})
+		d := s.distance(j)
+		if s.Own && d == 0 && s.Knee > 0 {
+			same++
+		}
+		known = append(known, throughput.Known{Knee: s.Knee * carried(s, j, caps), Weight: math.Pow(nearness, d) / (1 + s.KneeSD)})
 	}
-	p.weights = throughput.Around(known, width, uniform)
+	p.weights = throughput.Around(known, width, uniform/same)
 	if p.weights == throughput.Uniform() || !p.reaches(j) {
 		p.most = c.policy.StartAlone
 	}
