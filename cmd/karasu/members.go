@@ -115,7 +115,7 @@ func (c membersAddCmd) Run(a *app) error {
 			return err
 		}
 		request.OrganisationId = grant.Delegation.Organisation.String()
-	} else if _, err := organisationID(c.Organisation); err != nil {
+	} else if err := checkOrganisationID(c.Organisation); err != nil {
 		return err
 	}
 	client, err := a.client()
@@ -157,7 +157,7 @@ Example:
 
 // Run removes a member.
 func (c membersRemoveCmd) Run(a *app) error {
-	if _, err := organisationID(c.Organisation); err != nil {
+	if err := checkOrganisationID(c.Organisation); err != nil {
 		return err
 	}
 	client, err := a.client()

@@ -284,13 +284,12 @@ func (c orgAnnounceCmd) Run(a *app) error {
 	})
 }
 
-// organisationID reads the id of an organisation.
-func organisationID(s string) (peer.ID, error) {
-	id, err := peer.Decode(s)
-	if err != nil {
-		return "", usagef("%q is no organisation id; karasu org show prints one", s)
+// checkOrganisationID refuses what is no id of an organisation.
+func checkOrganisationID(s string) error {
+	if _, err := peer.Decode(s); err != nil {
+		return usagef("%q is no organisation id; karasu org show prints one", s)
 	}
-	return id, nil
+	return nil
 }
 
 // writeOut writes a new file of mode 0600, and says so; without a name it writes to

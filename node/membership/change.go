@@ -122,7 +122,8 @@ func (c *Circle) apply(list *commons.Membership, change Change) error {
 // may.
 func (c *Circle) Renew(ctx context.Context) error {
 	s := c.state.Load()
-	if s.record == nil || c.MayChange() != nil {
+	may := c.MayChange() == nil
+	if s.record == nil || !may {
 		return nil
 	}
 	half := s.record.Created.Add(s.record.NotAfter.Sub(s.record.Created) / 2)

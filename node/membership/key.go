@@ -80,7 +80,7 @@ func (k *Key) encode(passphrase string, work int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
-	plain, err := json.MarshalIndent(keyFile{keyFormat, id.String(), k.Epoch, raw}, "", "  ")
+	plain, err := json.MarshalIndent(keyFile{keyFormat, id.String(), k.Epoch, raw}, "", "  ") //nolint:gosec // the file is there to hold the key
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
