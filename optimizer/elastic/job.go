@@ -72,6 +72,14 @@ type Job struct {
 	Submitted time.Time `json:"submitted"`
 }
 
+// batch is the samples of a push; 0 is unknown.
+func (j Job) batch() float64 {
+	if j.GlobalBatch > 0 {
+		return float64(j.GlobalBatch)
+	}
+	return float64(j.Batch)
+}
+
 // Bounds of a job's plans. The zero value of an upper bound is none but the package's.
 type Bounds struct {
 	// MinWorkers is 1 if it is 0.

@@ -40,7 +40,7 @@ func (s *running) observe(p Policy, r Report) {
 	s.pace(r, min(minutes, maxWindow)*60)
 	s.use(r)
 	s.suspect(p, r)
-	if !s.Pending.IsZero() && r.Workers >= s.Plan.Workers.Replicas && r.Servers >= s.Plan.Servers.Replicas {
+	if !s.Pending.IsZero() && r.Workers >= s.Plan.Workers.Replicas && (r.Servers == 0 || r.Servers >= s.Plan.Servers.Replicas) {
 		s.Pending = time.Time{} // all pods run
 	}
 	s.Reports++
@@ -108,12 +108,20 @@ func (s *running) pace(r Report, seconds float64) {
 }
 
 // progress is the share of the job that is done; false where its length is unknown.
+// Samples that a report does not tell follow from its steps.
 func (s *running) progress(r Report) (float64, bool) {
+	j := s.Job
 	switch {
-	case s.Job.TotalSamples > 0 && r.Samples > 0:
-		return min(r.Samples/s.Job.TotalSamples, 1), true
-	case s.Job.TotalSteps > 0:
-		return min(float64(r.Step)/float64(s.Job.TotalSteps), 1), true
+	case j.TotalSamples > 0 && r.Samples > 0:
+		return min(r.Samples/j.TotalSamples, 1), true
+	case j.TotalSteps > 0:
+		return min(float64(r.Step)/float64(j.TotalSteps), 1), true
+	case j.TotalSamples > 0 && j.batch() > 0:
+		samples := float64(r.Step) * j.batch()
+		if j.Mode != Async && j.GlobalBatch == 0 {
+			samples *= float64(max(r.Workers, 1))
+		}
+		return min(samples/j.TotalSamples, 1), true
 	}
 	return 0, false
 }

@@ -128,6 +128,43 @@ func TestPendingPodsAskForLess(t *testing.T) {
 	}
 }
 
+func TestPodsThatStartedInTheEndStayWithinThePlan(t *testing.T) {
+	c := newController(t)
+	j := training("a")
+	j.Current.Workers.Replicas = 6
+	start(t, c, j, Knowledge{})
+	notice(t, c, Event{Job: "a", Time: minutes(1), Kind: Pending, Role: Worker, Pods: 2})
+	r := report(3, "a", 6, 6, 100)
+	r.Servers = 0 // not told
+	observe(t, c, r)
+	if d := decide(t, c, 10, "a"); d.Kind == AskLess || d.Plan.Workers.Replicas < 6 {
+		t.Errorf("%+v, though all pods run", d)
+	}
+	if s, _ := c.Job("a"); !s.CeilingUntil.IsZero() {
+		t.Error("growing is stopped, though all pods run")
+	}
+}
+
+func TestProgressFollowsFromStepsWhereSamplesAreNotTold(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		make func(*Job)
+		want float64
+	}{
+		{"async", func(*Job) {}, .016},
+		{"sync", func(j *Job) { j.Mode = Sync }, .064},
+		{"kept", func(j *Job) { j.Mode, j.GlobalBatch = AllReduce, 64 }, .064},
+		{"steps", func(j *Job) { j.TotalSteps = 4000 }, .25},
+	} {
+		j := training("a")
+		x.make(&j)
+		s := &running{JobState: JobState{Job: j}}
+		if got, ok := s.progress(Report{Step: 1000, Workers: 4}); !ok || math.Abs(got-x.want) > 1e-12 {
+			t.Errorf("%s: %g, want %g", x.name, got, x.want)
+		}
+	}
+}
+
 func TestPodsThatNeverStartedAskForLess(t *testing.T) {
 	c := newController(t)
 	j := training("a")

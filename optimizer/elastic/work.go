@@ -65,16 +65,12 @@ func (s *running) pushesLeft() (float64, bool) {
 	if r == nil {
 		return 0, false
 	}
-	batch := float64(j.Batch)
-	if j.GlobalBatch > 0 {
-		batch = float64(j.GlobalBatch)
-	}
 	progress, known := s.progress(*r)
 	switch done := progress - s.FirstProgress; {
 	case !known:
 		return 0, false
-	case j.TotalSamples > 0 && r.Samples > 0 && batch > 0:
-		return max(j.TotalSamples-r.Samples, 0) / batch, true
+	case j.TotalSamples > 0 && r.Samples > 0 && j.batch() > 0:
+		return max(j.TotalSamples-r.Samples, 0) / j.batch(), true
 	case j.TotalSteps > 0 && (j.Mode == Async || j.GlobalBatch > 0):
 		return float64(max(j.TotalSteps-r.Step, 0)), true
 	case s.Pushes > 0 && done > minDone:
