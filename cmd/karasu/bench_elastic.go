@@ -144,7 +144,7 @@ func (r *elasticReport) print(a *app) error {
 		if _, err := fmt.Fprintf(a.stdout, "%sSimulated jobs, means over %d seeds from %d; a job that dies counts 24 h:\n", space, r.Seeds, r.FirstSeed); err != nil {
 			return err
 		}
-		if err := r.Report.Print(a.stdout); err != nil {
+		if err := r.Print(a.stdout); err != nil {
 			return err
 		}
 		space = "\n"

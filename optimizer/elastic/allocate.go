@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math"
@@ -86,6 +87,7 @@ type candidate struct {
 	base   float64 // log speed at one unit
 }
 
+// allocate decides for some jobs on a cluster that is theirs.
 func (c *Controller) allocate(now time.Time, jobs []*running, cluster Cluster) []Decision {
 	out := make([]Decision, len(jobs))
 	drafts := make([]*draft, len(jobs))
@@ -112,7 +114,7 @@ func (c *Controller) allocate(now time.Time, jobs []*running, cluster Cluster) [
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return -compare(candidates[a].first(), candidates[b].first())
+		return cmp.Compare(candidates[b].first(), candidates[a].first())
 	})
 	for _, i := range order {
 		d := drafts[i]
@@ -127,16 +129,6 @@ func (c *Controller) allocate(now time.Time, jobs []*running, cluster Cluster) [
 		}
 	}
 	return out
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // leastLeft is the least time left that a job is weighed by: the last minutes of a job

@@ -224,6 +224,39 @@ func TestRestartLosesNothing(t *testing.T) {
 	}
 }
 
+func TestThroughputIsFittedToTheReports(t *testing.T) {
+	c := newController(t)
+	start(t, c, training("a"), Knowledge{})
+	s, _ := c.Job("a")
+	if _, err := s.Throughput(); !errors.Is(err, throughput.ErrInvalid) {
+		t.Errorf("a model without any report: %v", err)
+	}
+	play(t, c, "a", 1, 200, func(n int) float64 { return law(n, 3) }, nil)
+	s, _ = c.Job("a")
+	m, err := s.Throughput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 4, 12} {
+		got, sd := m.SamplesPerSecond(s.Setting(n))
+		if want := 16 * law(n, 3); math.Abs(got/want-1) > .02 || !(sd < .5) {
+			t.Errorf("%d workers: %.1f samples a second (sd %.2f), want %.1f", n, got, sd, want)
+		}
+	}
+	kept := s
+	kept.Job.Mode, kept.Job.GlobalBatch = AllReduce, 96
+	kept.Speeds = nil
+	for _, n := range []int{1, 2, 4, 8} {
+		kept.Speeds = append(kept.Speeds, Speed{Workers: n, Minutes: 10, Log: -math.Log(math.Hypot(8/float64(n), .5*float64(n-1)))})
+	}
+	if m, err = kept.Throughput(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := m.StepSeconds(kept.Setting(6)); math.Abs(got/math.Hypot(8./6, 2.5)-1) > .02 {
+		t.Errorf("%.2f s a step with a kept batch, want %.2f", got, math.Hypot(8./6, 2.5))
+	}
+}
+
 func TestFinishTellsWhatOthersCanLearn(t *testing.T) {
 	c := newController(t)
 	start(t, c, training("a"), Knowledge{})

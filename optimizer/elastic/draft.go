@@ -13,7 +13,6 @@ type draft struct {
 	bounds Bounds
 	plan   Plan
 	out    Decision
-	done   bool
 }
 
 func (c *Controller) draft(now time.Time, s *running) *draft {
@@ -22,7 +21,7 @@ func (c *Controller) draft(now time.Time, s *running) *draft {
 	return &draft{policy: c.policy, now: now, s: s, bounds: s.Job.Bounds.withDefaults(s.Job.Mode), plan: plan}
 }
 
-// decide ends the draft with a change. It only keeps what came before it.
+// decide ends the draft with a change.
 func (d *draft) decide(k Kind, reason string, evidence ...Evidence) {
 	s := d.s
 	s.Number++
@@ -33,7 +32,6 @@ func (d *draft) decide(k Kind, reason string, evidence ...Evidence) {
 	}
 	s.Decisions = append(s.Decisions, d.out)
 	s.LastDecision = d.out
-	d.done = true
 }
 
 // none ends the draft without a change.
@@ -42,7 +40,6 @@ func (d *draft) none(format string, args ...any) {
 	s.Plan = d.plan
 	d.out = Decision{Job: s.Job.ID, Number: s.Number, Time: d.now, Kind: None, Plan: s.Plan.clone(), Before: s.Plan.clone(), Reason: fmt.Sprintf(format, args...)}
 	s.LastDecision = d.out
-	d.done = true
 }
 
 // finite leaves out figures that are none.

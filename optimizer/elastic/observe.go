@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -57,12 +58,7 @@ func (s *running) speed(r Report, minutes float64) {
 	i := slices.IndexFunc(s.Speeds, func(v Speed) bool { return v.Workers == r.Workers })
 	if i < 0 {
 		if len(s.Speeds) >= maxSpeeds { // the size that was measured least tells least
-			least := slices.MinFunc(s.Speeds, func(a, b Speed) int {
-				if a.Minutes < b.Minutes {
-					return -1
-				}
-				return 1
-			})
+			least := slices.MinFunc(s.Speeds, func(a, b Speed) int { return cmp.Compare(a.Minutes, b.Minutes) })
 			s.Speeds = slices.DeleteFunc(s.Speeds, func(v Speed) bool { return v == least })
 		}
 		s.Speeds = append(s.Speeds, Speed{Workers: r.Workers, Minutes: minutes, Log: log})
@@ -82,14 +78,6 @@ func (s *running) pushes(r Report) float64 {
 		return r.StepsPerSecond
 	}
 	return s.Job.Mode.Pushes(r.StepsPerSecond, r.Workers)
-}
-
-// known is the value, or 1 where it is unknown.
-func known(v float64) float64 {
-	if v == 0 {
-		return 1
-	}
-	return v
 }
 
 // pace counts pushes against progress, so that the work left is known in pushes.
@@ -161,8 +149,8 @@ func (s *running) suspect(p Policy, r Report) {
 	hot, slow := s.Hot, s.Slow
 	s.Hot, s.Slow = nil, nil
 	for _, u := range r.Pods {
-		if share := u.CPU / known(u.CPULimit); u.Role == Server && u.CPULimit > 0 && share >= p.HotShare {
-			s.Hot = append(s.Hot, counted(hot, u.Name, share))
+		if u.Role == Server && u.CPULimit > 0 && u.CPU >= p.HotShare*u.CPULimit {
+			s.Hot = append(s.Hot, counted(hot, u.Name, u.CPU/u.CPULimit))
 		}
 		if len(steps) >= minStragglers && u.Role == Worker {
 			if times := u.StepSeconds / steps[len(steps)/2]; times >= p.StragglerFactor {

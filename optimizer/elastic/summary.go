@@ -27,6 +27,40 @@ func (s *running) summary() Summary {
 	return out
 }
 
+// Throughput fits the terms of the time of a step to the sizes that were measured so far,
+// with the cap that is known from elsewhere. Each new report makes it another one.
+func (s JobState) Throughput() (*throughput.Model, error) {
+	servers := s.Plan.Servers.Replicas
+	var samples []throughput.Sample
+	for _, v := range s.Speeds {
+		x := throughput.Sample{
+			Setting:     s.Setting(v.Workers),
+			StepSeconds: float64(v.Workers) / math.Exp(v.Log), Minutes: v.Minutes,
+		}
+		if s.Job.GlobalBatch > 0 {
+			x.StepSeconds = 1 / math.Exp(v.Log)
+		}
+		samples = append(samples, x)
+	}
+	var prior throughput.Prior
+	if s.Cap != nil {
+		prior = throughput.CapPrior(s.Cap.Log+math.Log(float64(max(servers, 1))), s.Cap.SD, servers, s.Plan.Servers.Pod.CPU)
+	}
+	return throughput.Fit(s.Job.Mode, samples, prior)
+}
+
+// Setting of so many workers under the job's plan, for its [JobState.Throughput].
+func (s JobState) Setting(workers int) throughput.Setting {
+	x := throughput.Setting{
+		Workers: workers, Servers: s.Plan.Servers.Replicas, WorkerCores: s.Plan.Workers.Pod.CPU, ServerCores: s.Plan.Servers.Pod.CPU,
+		Batch: float64(s.Job.Batch),
+	}
+	if s.Job.GlobalBatch > 0 {
+		x.Batch = float64(s.Job.GlobalBatch) / float64(max(workers, 1))
+	}
+	return x
+}
+
 // minSizes that were measured before a knee is told to others.
 const minSizes = 2
 

@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -62,12 +63,7 @@ func (d *draft) hotServer() bool {
 		return false
 	}
 	s.Hot = nil // it takes as many new reports to say so again
-	worst := slices.MaxFunc(hot, func(a, b Suspect) int {
-		if a.Value < b.Value {
-			return -1
-		}
-		return 1
-	})
+	worst := slices.MaxFunc(hot, func(a, b Suspect) int { return cmp.Compare(a.Value, b.Value) })
 	evidence := []Evidence{{"share of its cores used by " + worst.Pod, worst.Value, ""}, {"hot servers", float64(len(hot)), ""},
 		{"reports in a row", float64(worst.Times), ""}}
 	if d.moreCores(hot, worst, evidence) {
