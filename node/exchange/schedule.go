@@ -135,7 +135,7 @@ func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time, s
 	}
 	st.pending, st.since = true, since
 	e.work.Go(func() {
-		ok := sleep(e.ctx, delay)
+		ok := sleep(e.ctx, delay) && e.awaitInbound(id)
 		e.mu.Lock()
 		ok = ok && (st.force || !st.last.After(unless))
 		st.pending, st.force = false, false
@@ -157,6 +157,24 @@ func (e *Exchange) schedule(id peer.ID, delay time.Duration, unless time.Time, s
 			e.opts.Logger.Debug("sync failed", "peer", id, "error", err)
 		}
 	})
+}
+
+// awaitInbound waits while the peer leads a session, which may well make another one
+// small: up to the time in which an honest one ends. It reports false when the exchange
+// closes.
+func (e *Exchange) awaitInbound(id peer.ID) bool {
+	for begin := time.Now(); time.Since(begin) < graceFrames*e.opts.FrameTimeout; {
+		e.mu.Lock()
+		busy := e.state(id).inbound > 0
+		e.mu.Unlock()
+		if !busy {
+			break
+		}
+		if !sleep(e.ctx, nudgeDelay) {
+			return false
+		}
+	}
+	return e.ctx.Err() == nil
 }
 
 // periodicLoop reconciles with a random peer now and then.

@@ -74,6 +74,19 @@ func entries(t testing.TB, db *commons.DB) []commons.ID {
 	for _, e := range es {
 		out = append(out, e.ID)
 	}
+	sameIDs(t, "the index, beside the entries", out, indexed(db))
+	return out
+}
+
+// indexed lists what the index offers.
+func indexed(db *commons.DB) []commons.ID {
+	out := []commons.ID{}
+	for _, topic := range db.Index().Topics(0) {
+		for _, day := range db.Index().Days(topic.Range.Topic, 0) {
+			count, _ := db.Index().Parts(day.Range)
+			out = append(out, db.Index().IDs(day.Range, 0, count)...)
+		}
+	}
 	return out
 }
 
