@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 	steps := 0
 	r, err := Run(t.Context(), Options{
 		Nodes: 6, Records: 10, Held: 500, Scenarios: Scenarios()[:4], Seed: 1, SyncInterval: time.Second, Timeout: time.Minute,
-		Dir: t.TempDir(), Progress: func(done, total int) { steps = max(steps, done) },
+		Dir: t.TempDir(), Progress: func(done, _ int) { steps = max(steps, done) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -88,8 +88,8 @@ func reconcile(ctx context.Context, o Options, dir string, differ int) (res Resu
 	res.Converged = nodes[0].root() == nodes[1].root()
 	for _, n := range nodes {
 		s := n.ex.Stats()
-		res.Sessions = max(res.Sessions, int(s.Syncs))                                 //nolint:gosec // few
-		res.Converged = res.Converged && s.RecordsIn == uint64(half(differ, n, nodes)) //nolint:gosec // differ is positive
+		res.Sessions = max(res.Sessions, int(s.Syncs))
+		res.Converged = res.Converged && s.RecordsIn == uint64(half(differ, n, nodes))
 	}
 	return res, nil
 }

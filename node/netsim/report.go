@@ -91,7 +91,7 @@ func resident() int64 {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.Sys) //nolint:gosec // far below
+	return int64(m.Sys)
 }
 
 // gauge follows the resident memory until it is stopped.

@@ -116,7 +116,7 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 // runNetwork measures a network and the scenarios that go on with it.
 func runNetwork(ctx context.Context, o Options, dir string, report *Report, step func()) (err error) {
 	g := &group{
-		opts: o, dir: dir, rng: rand.New(rand.NewPCG(o.Seed, 1)), //nolint:gosec // a simulation
+		opts: o, dir: dir, rng: rand.New(rand.NewPCG(o.Seed, 1)),
 		numbers: make(map[*node]int),
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
