@@ -93,6 +93,7 @@ func (e *Exchange) Start(ctx context.Context) error {
 	if err := e.start(); err != nil {
 		return err
 	}
+	e.validator.prepare()
 	held := e.opts.Store.Index().Topics(0)
 	topics := make([]model.Topic, 0, len(held))
 	for _, p := range held {

@@ -191,6 +191,13 @@ func (u *usage) stored(r *commons.Record) {
 	u.dirty = true
 }
 
+// prepare counts what is held.
+func (u *usage) prepare(now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.recount(now)
+}
+
 // recount replaces the estimates by what the store says, now and then. The caller
 // holds the lock.
 func (u *usage) recount(now time.Time) {

@@ -117,5 +117,8 @@ func (v *Validator) judge(r *commons.Record, topic model.Topic, from Source) *Re
 	return v.usage.check(r, from == Gossip, now)
 }
 
+// prepare counts what is held before the first record comes, which would wait for it.
+func (v *Validator) prepare() { v.usage.prepare(v.now()) }
+
 // Stored tells the validator that a record that it let pass is now held.
 func (v *Validator) Stored(r *commons.Record) { v.usage.stored(r) }

@@ -20,6 +20,8 @@ const (
 	authorRecords = exchange.DefaultRecordsPerAuthor / 2
 	// authorKeys keeps the keys of authors apart from those of nodes.
 	authorKeys = 1 << 20
+	// gcPercent is how much garbage there may be while memory is measured.
+	gcPercent = 10
 	// reconcileDays is over how many days the records are spread.
 	reconcileDays = 30
 )
@@ -65,6 +67,9 @@ func reconcile(ctx context.Context, o Options, dir string, differ int) (res Resu
 			return res, err
 		}
 	}
+	// By default the heap may grow to twice of what lives in it. That is the runtime's
+	// choice and not what a session needs, which is what is measured.
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	debug.FreeOSMemory()
 	mem := startGauge()
 	begin, moved := time.Now(), nodes[0].moved()

@@ -1,10 +1,10 @@
 package netsim
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -42,8 +42,9 @@ type Result struct {
 	BytesMinimum int64 `json:"bytes_minimum"`
 	// ResidentMB is the most that the process had resident, in MiB, with all nodes.
 	ResidentMB int `json:"resident_mb"`
-	// ExtraMB is how much of that was added by what was measured, of a reconciliation
-	// of two nodes.
+	// ExtraMB is how much memory of the process's own, in MiB, was added meanwhile by both
+	// nodes of a reconciliation: sessions, what is known of new records, the database's
+	// tables in memory.
 	ExtraMB int `json:"extra_mb,omitempty"`
 	// Sessions were needed, of a reconciliation of two nodes.
 	Sessions int `json:"sessions,omitempty"`
@@ -79,35 +80,46 @@ func quantile(all []time.Duration, q float64) float64 {
 	return sorted[min(max(i, 1), len(sorted))-1].Seconds()
 }
 
-// resident returns the bytes of memory that the process has resident, or where that
-// cannot be known those that the runtime has from the system.
-func resident() int64 {
-	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
-		if fields := strings.Fields(string(b)); len(fields) > 1 {
-			if pages, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-				return pages * int64(os.Getpagesize())
+// resident returns the bytes of memory that the process has resident, and how many of
+// these are its own: the others are pages of files, which the databases map and the
+// system takes back when it needs room. Where that cannot be known, both are what the
+// runtime has from the system.
+func resident() (total, own int64) {
+	if b, err := os.ReadFile("/proc/self/status"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			var kb int64
+			if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kb); err == nil {
+				total = kb << 10
 			}
+			if _, err := fmt.Sscanf(line, "RssAnon: %d kB", &kb); err == nil {
+				own = kb << 10
+			}
+		}
+		if total > 0 && own > 0 {
+			return total, own
 		}
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.Sys)
+	return int64(m.Sys), int64(m.Sys)
 }
 
 // gauge follows the resident memory until it is stopped.
 type gauge struct {
-	stop  chan struct{}
-	work  sync.WaitGroup
-	begin int64
-	most  int64
+	stop chan struct{}
+	work sync.WaitGroup
+	// most is the most that was resident; of what is the process's own, begin is what
+	// there was, and mostOwn the most.
+	most, begin, mostOwn int64
 }
 
 // sampleEvery is how often memory is looked at.
 const sampleEvery = 20 * time.Millisecond
 
 func startGauge() *gauge {
-	g := &gauge{stop: make(chan struct{}), begin: resident()}
-	g.most = g.begin
+	g := &gauge{stop: make(chan struct{})}
+	g.look()
+	g.begin = g.mostOwn
 	g.work.Go(func() {
 		tick := time.NewTicker(sampleEvery)
 		defer tick.Stop()
@@ -116,7 +128,7 @@ func startGauge() *gauge {
 			case <-g.stop:
 				return
 			case <-tick.C:
-				g.most = max(g.most, resident())
+				g.look()
 			}
 		}
 	})
@@ -127,6 +139,11 @@ func startGauge() *gauge {
 func (g *gauge) end() (most, added int) {
 	close(g.stop)
 	g.work.Wait()
-	g.most = max(g.most, resident())
-	return int(g.most >> 20), int((g.most - g.begin) >> 20)
+	g.look()
+	return int(g.most >> 20), int((g.mostOwn - g.begin) >> 20)
+}
+
+func (g *gauge) look() {
+	total, own := resident()
+	g.most, g.mostOwn = max(g.most, total), max(g.mostOwn, own)
 }

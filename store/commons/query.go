@@ -196,32 +196,41 @@ func (d *DB) Topics() []TopicCount {
 func (d *DB) Authors() map[peer.ID]AuthorInfo {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	out := make(map[peer.ID]AuthorInfo)
-	latest := make(map[peer.ID]*meta)
+	type author struct {
+		AuthorInfo
+		latest *meta
+	}
+	found := make(map[peer.ID]*author)
 	now := d.kv.Now().Unix()
 	for _, all := range d.slots {
 		held := live(all, now)
+		if len(held) == 0 {
+			continue
+		}
+		a := found[held[0].author]
+		if a == nil {
+			a = new(author)
+			found[held[0].author] = a
+		}
 		for _, m := range held {
-			a := out[m.author]
 			a.Records++
 			a.Bytes += m.size
-			if l := latest[m.author]; l == nil || l.created < m.created ||
-				l.created == m.created && bytes.Compare(m.id[:], l.id[:]) < 0 {
-				latest[m.author] = m
-				a.Organisation = m.organisation
+			if a.latest == nil || a.latest.created < m.created ||
+				a.latest.created == m.created && bytes.Compare(m.id[:], a.latest.id[:]) < 0 {
+				a.latest = m
 			}
-			out[m.author] = a
 		}
-		if n := len(usable(held)); n > 0 && held[0].topic != ControlTopic() {
-			a := out[held[0].author]
-			a.Usable += n
-			out[held[0].author] = a
+		if held[0].topic != ControlTopic() {
+			a.Usable += len(usable(held))
 		}
 		if len(held) > 1 {
-			a := out[held[0].author]
 			a.Equivocations++
-			out[held[0].author] = a
 		}
+	}
+	out := make(map[peer.ID]AuthorInfo, len(found))
+	for id, a := range found {
+		a.Organisation = a.latest.organisation
+		out[id] = a.AuthorInfo
 	}
 	return out
 }
