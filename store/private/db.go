@@ -31,7 +31,8 @@ const kind = "private/1"
 
 // Keys: 'r' and a run's ID hold the run. 't' and a topic, and 'j' and a job, then
 // a zero byte, the start and the ID hold nothing: they are indices. 'q' and a job
-// hold a search, 's' the secret. For executions and watched files see there.
+// hold a search, 's' the secret. For executions,
+// watched files and training jobs see there.
 const (
 	runPrefix    = 'r'
 	topicPrefix  = 't'

@@ -25,6 +25,8 @@ func Fsck(ctx context.Context, dir string) (*Report, error) {
 	index := make(map[string]int)
 	executions := newExecutionCheck()
 	defer executions.close()
+	var pack packer
+	defer pack.close()
 	return kv.Fsck(ctx, dir, kind, func(r *Report, key, payload []byte) {
 		switch key[0] {
 		case runPrefix:
@@ -63,6 +65,10 @@ func Fsck(ctx context.Context, dir string) (*Report, error) {
 			}
 		case watchPrefix:
 			if _, err := decodeWatched(key, payload); err != nil {
+				r.Problemf("%v", err)
+			}
+		case elasticPrefix:
+			if _, err := pack.decodeElastic(key, payload); err != nil {
 				r.Problemf("%v", err)
 			}
 		case secretKey[0]:
