@@ -16,6 +16,7 @@ import (
 	"github.com/karasu-project/karasu/node/advisor"
 	"github.com/karasu-project/karasu/node/api"
 	"github.com/karasu-project/karasu/node/checkpoint"
+	"github.com/karasu-project/karasu/node/elastic"
 	"github.com/karasu-project/karasu/node/exchange"
 	"github.com/karasu-project/karasu/node/membership"
 	"github.com/karasu-project/karasu/node/metrics"
@@ -80,6 +81,7 @@ type App struct {
 	// stageModels are those that peers share.
 	stageModels     *commons.StageModels
 	stageModelsSaid saidModels
+	elastic         *elastic.Service
 	server          *api.Server
 	// metrics is nil where the configuration does not ask for it.
 	metrics   *metrics.Server
@@ -201,6 +203,9 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if err != nil {
 		return nil, err
 	}
+	if a.elastic, err = a.newElastic(ctx); err != nil {
+		return nil, err
+	}
 	observe, err := a.newMetrics()
 	if err != nil || o.NoAPI {
 		return a, err
@@ -212,7 +217,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 			return nil, err
 		}
 	}
-	a.server = api.NewServer(&api.Service{Node: a, Advisor: a.advisor, Checkpoints: a.checkpoints}, api.Options{
+	a.server = api.NewServer(&api.Service{Node: a, Advisor: a.advisor, Checkpoints: a.checkpoints, Elastic: a.elastic}, api.Options{
 		Socket: home.Socket(), TCP: config.API.TCP, Token: token, Logger: a.logger.With("component", "api"), Observer: observe,
 	})
 	return a, nil
@@ -244,6 +249,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.run(background, a.shareLoop)
 	a.run(background, a.sweepLoop)
 	a.run(background, a.ingestLoop)
+	a.run(background, a.elastic.Run)
 	a.run(background, func(ctx context.Context) { a.complain(ctx, "value log", a.private.RunGC(ctx)) })
 	a.run(background, func(ctx context.Context) { a.complain(ctx, "value log", a.commons.RunGC(ctx)) })
 	if a.server != nil {

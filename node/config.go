@@ -33,6 +33,7 @@ type Config struct {
 	Catalog      CatalogConfig `toml:"catalog"`
 	API          APIConfig     `toml:"api"`
 	Metrics      MetricsConfig `toml:"metrics"`
+	Elastic      ElasticConfig `toml:"elastic"`
 	Log          LogConfig     `toml:"log"`
 	// Workloads are the rules that name executions; the first that matches counts.
 	Workloads []naming.Rule `toml:"workload"`
@@ -234,6 +235,9 @@ func (c Config) Validate() error {
 		return err
 	}
 	if err := validateListen("metrics.listen", c.Metrics.Listen, "127.0.0.1:9464"); err != nil {
+		return err
+	}
+	if err := c.Elastic.validate(); err != nil {
 		return err
 	}
 	if _, err := c.rules(); err != nil {

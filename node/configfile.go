@@ -104,6 +104,11 @@ organisation = %q
 [metrics]
 # listen = "127.0.0.1:9464"  # /metrics for Prometheus, /healthz, /readyz; none without it
 
+[elastic]
+# http = "127.0.0.1:7748"    # where training jobs report; asks for no token, so this host only
+# cores = 400                # that all training jobs may use together; no limit without it
+# memory = "1600GiB"
+
 [log]
 # level = "INFO"             # DEBUG, INFO, WARN, ERROR
 # format = "text"            # or "json"

@@ -9,9 +9,11 @@ import (
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/node/advisor"
 	"github.com/karasu-project/karasu/node/checkpoint"
+	"github.com/karasu-project/karasu/node/elastic"
 	"github.com/karasu-project/karasu/node/membership"
 	"github.com/karasu-project/karasu/node/share"
 	"github.com/karasu-project/karasu/optimizer/catalog"
+	optimizer "github.com/karasu-project/karasu/optimizer/elastic"
 	"github.com/karasu-project/karasu/optimizer/search"
 	karasuv1 "github.com/karasu-project/karasu/proto/karasu/v1"
 	"github.com/karasu-project/karasu/store/commons"
@@ -56,6 +58,7 @@ type Service struct {
 	Node        Node
 	Advisor     *advisor.Advisor
 	Checkpoints Checkpoints
+	Elastic     *elastic.Service
 }
 
 // mapErrors gives every error the code that its kind deserves, so that clients can
@@ -87,6 +90,10 @@ func codeOf(err error) connect.Code {
 		{advisor.ErrNoModel, connect.CodeFailedPrecondition},
 		{checkpoint.ErrNoStages, connect.CodeFailedPrecondition},
 		{checkpoint.ErrNoPredictor, connect.CodeFailedPrecondition},
+		{optimizer.ErrUnknownJob, connect.CodeNotFound},
+		{optimizer.ErrJobExists, connect.CodeAlreadyExists},
+		{optimizer.ErrFull, connect.CodeFailedPrecondition},
+		{optimizer.ErrInvalid, connect.CodeInvalidArgument},
 		{private.ErrNoRun, connect.CodeNotFound},
 		{ErrNoRecord, connect.CodeNotFound},
 		{membership.ErrChange, connect.CodeInvalidArgument},

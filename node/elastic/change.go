@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/optimizer/elastic"
 )
 
@@ -16,58 +17,43 @@ type Taken struct {
 	Taken, Repeated, Late int
 }
 
-// Report takes what jobs report, in the order given. All are checked before the first is
-// taken: one that is invalid (elastic.ErrInvalid), or of a job that is not kept
-// (elastic.ErrUnknownJob), refuses them all. Once it returns they are on disk.
+// News is what jobs report and what happened to them, each in the order of their times.
+type News struct {
+	Reports []elastic.Report
+	Events  []elastic.Event
+}
+
+// Report takes what jobs report, as [Service.Take] does.
 func (s *Service) Report(ctx context.Context, reports ...elastic.Report) (Taken, error) {
-	return take(ctx, s, reports, func(now time.Time, r elastic.Report) (string, error) { return r.Job, check(now, r.Time, r.Validate()) }, s.controller.Observe)
+	return s.Take(ctx, News{Reports: reports})
 }
 
-// Notice takes what happened to jobs as [Service.Report] takes reports.
+// Notice takes what happened to jobs, as [Service.Take] does.
 func (s *Service) Notice(ctx context.Context, events ...elastic.Event) (Taken, error) {
-	return take(ctx, s, events, func(now time.Time, e elastic.Event) (string, error) { return e.Job, check(now, e.Time, e.Validate()) }, s.controller.Notice)
+	return s.Take(ctx, News{Events: events})
 }
 
-// maxAhead is how far in the future times may lie: the controller's bound.
-const maxAhead = 10 * time.Minute
-
-func check(now, at time.Time, invalid error) error {
-	if invalid == nil && at.Sub(now) > maxAhead {
-		return fmt.Errorf("time %s is ahead of %s: %w", at.Format(time.RFC3339), now.Format(time.RFC3339), elastic.ErrInvalid)
-	}
-	return invalid
-}
-
-func take[T any](ctx context.Context, s *Service, items []T, check func(time.Time, T) (job string, err error), do func(time.Time, T) error) (Taken, error) {
+// Take takes news, reports first. All are checked before the first is taken: one that is
+// invalid (elastic.ErrInvalid), or of a job that is not kept (elastic.ErrUnknownJob),
+// refuses them all. Once it returns they are on disk.
+func (s *Service) Take(ctx context.Context, n News) (Taken, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Now()
-	jobs := map[string]bool{}
-	for i, item := range items {
-		id, err := check(now, item)
-		if err == nil {
-			_, err = s.controller.Job(id)
-		}
-		if err != nil {
-			if len(items) > 1 {
-				err = fmt.Errorf("%d of %d: %w", i+1, len(items), err)
-			}
-			return Taken{}, err
-		}
-		jobs[id] = true
+	jobs, err := s.check(now, n)
+	if err != nil {
+		return Taken{}, err
 	}
 	var out Taken
-	err := s.change(ctx, jobs, func() error {
-		for _, item := range items {
-			switch err := do(now, item); {
-			case errors.Is(err, elastic.ErrDuplicate):
-				out.Repeated++
-			case errors.Is(err, elastic.ErrLate):
-				out.Late++
-			case err != nil:
+	err = s.change(ctx, jobs, func() error {
+		for _, r := range n.Reports {
+			if err := out.count(s.controller.Observe(now, r)); err != nil {
 				return err
-			default:
-				out.Taken++
+			}
+		}
+		for _, e := range n.Events {
+			if err := out.count(s.controller.Notice(now, e)); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -77,6 +63,53 @@ func take[T any](ctx context.Context, s *Service, items []T, check func(time.Tim
 	}
 	return out, nil
 }
+
+// count sorts the controller's answer; what is left are errors.
+func (t *Taken) count(err error) error {
+	switch {
+	case err == nil:
+		t.Taken++
+	case errors.Is(err, elastic.ErrDuplicate):
+		t.Repeated++
+	case errors.Is(err, elastic.ErrLate):
+		t.Late++
+	default:
+		return err
+	}
+	return nil
+}
+
+// check returns the jobs that news are of.
+func (s *Service) check(now time.Time, n News) (map[string]bool, error) {
+	jobs := map[string]bool{}
+	valid := func(i int, what string, id string, at time.Time, err error) error {
+		if err == nil && at.Sub(now) > maxAhead {
+			err = fmt.Errorf("job %q: time %s is ahead of %s: %w", model.Clip(id), at.Format(time.RFC3339), now.UTC().Format(time.RFC3339), elastic.ErrInvalid)
+		}
+		if err == nil {
+			_, err = s.controller.Job(id)
+		}
+		jobs[id] = true
+		if err != nil && len(n.Reports)+len(n.Events) > 1 {
+			return fmt.Errorf("%s %d: %w", what, i+1, err)
+		}
+		return err
+	}
+	for i, r := range n.Reports {
+		if err := valid(i, "report", r.Job, r.Time, r.Validate()); err != nil {
+			return nil, err
+		}
+	}
+	for i, e := range n.Events {
+		if err := valid(i, "event", e.Job, e.Time, e.Validate()); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+// maxAhead is how far in the future times may lie: the controller's bound.
+const maxAhead = 10 * time.Minute
 
 // change changes jobs and stores them, or leaves everything as it was.
 func (s *Service) change(ctx context.Context, jobs map[string]bool, do func() error) error {

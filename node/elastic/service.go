@@ -12,9 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/optimizer/elastic"
@@ -102,6 +106,9 @@ func New(ctx context.Context, o Options) (*Service, error) {
 // Start plans a job and keeps it. A job whose Current plan has workers runs already, and
 // keeps them. The error wraps elastic.ErrInvalid, elastic.ErrJobExists or elastic.ErrFull.
 func (s *Service) Start(ctx context.Context, j elastic.Job) (elastic.Decision, error) {
+	if err := check(j); err != nil {
+		return elastic.Decision{}, err
+	}
 	k, err := s.knowledge(ctx, j)
 	if err != nil {
 		return elastic.Decision{}, err
@@ -123,14 +130,28 @@ func (s *Service) Start(ctx context.Context, j elastic.Job) (elastic.Decision, e
 	return d, nil
 }
 
+// check refuses what the vocabulary takes and no outside may say: names that terminals or
+// files would trip over, and batches that do not fit into records.
+func check(j elastic.Job) error {
+	for _, f := range []struct{ field, name string }{{"id", j.ID}, {"machine type", j.MachineType}} {
+		if !utf8.ValidString(f.name) || strings.ContainsFunc(f.name, unicode.IsControl) {
+			return fmt.Errorf("job %q: %s must be text without control characters: %w", model.Clip(j.ID), f.field, elastic.ErrInvalid)
+		}
+	}
+	if j.Batch > math.MaxInt32 || j.GlobalBatch > math.MaxInt32 {
+		return fmt.Errorf("job %q: a batch must be below 2^31: %d and %d: %w", model.Clip(j.ID), j.Batch, j.GlobalBatch, elastic.ErrInvalid)
+	}
+	return nil
+}
+
 // previewed is the ID of a job that is planned and not kept; no other job can have it.
 const previewed = "\x00"
 
 // Preview plans a job as [Service.Start] does, and forgets it. Its ID may be empty.
 func (s *Service) Preview(ctx context.Context, j elastic.Job) (elastic.Decision, error) {
 	id := j.ID
-	if len(id) > model.MaxName {
-		return elastic.Decision{}, fmt.Errorf("job %q: id must have at most %d bytes: %w", model.Clip(id), model.MaxName, elastic.ErrInvalid)
+	if err := check(j); err != nil {
+		return elastic.Decision{}, err
 	}
 	k, err := s.knowledge(ctx, j)
 	if err != nil {
@@ -222,6 +243,9 @@ func (s *Service) finish(ctx context.Context, id string, at time.Time) (elastic.
 	summary, err := s.controller.Finish(id)
 	if err != nil {
 		return elastic.Summary{}, err
+	}
+	if summary.Validate() != nil { // of absurd reports nobody can learn
+		summary = elastic.Summary{}
 	}
 	// The store keeps milliseconds, and two jobs of one name cannot end in the same one.
 	f := Finished{At: at.UTC().Truncate(time.Millisecond), State: state, Summary: summary}

@@ -23,6 +23,10 @@ func (s *Service) store(ctx context.Context, ids ...string) error {
 		if err != nil {
 			return err
 		}
+		// What could not be read again must not be written.
+		if err := state.Validate(); err != nil {
+			return err
+		}
 		raw, print, err := encode(state)
 		if err != nil {
 			return err
@@ -95,7 +99,12 @@ func (s *Service) restore(ctx context.Context) error {
 	}
 	for _, j := range jobs {
 		var f Finished
-		if err := decode(j, &f, func() error { return f.Summary.Validate() }, &f.State.Job.ID); err != nil {
+		if err := decode(j, &f, func() error {
+			if f.Summary.Reports == 0 {
+				return nil
+			}
+			return f.Summary.Validate()
+		}, &f.State.Job.ID); err != nil {
 			return err
 		}
 		s.finished = append(s.finished, f)

@@ -3321,7 +3321,7 @@ var File_karasu_v1_api_proto protoreflect.FileDescriptor
 
 const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
-	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x1akarasu/v1/checkpoint.proto\x1a\x16karasu/v1/circle.proto\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/network.proto\x1a\x1akarasu/v1/operations.proto\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\x1a\x15karasu/v1/stage.proto\"\xee\x01\n" +
+	"\x13karasu/v1/api.proto\x12\tkarasu.v1\x1a\x1akarasu/v1/checkpoint.proto\x1a\x16karasu/v1/circle.proto\x1a\x17karasu/v1/elastic.proto\x1a\x19karasu/v1/execution.proto\x1a\x17karasu/v1/network.proto\x1a\x1akarasu/v1/operations.proto\x1a\x17karasu/v1/predict.proto\x1a\x16karasu/v1/record.proto\x1a\x17karasu/v1/runtime.proto\x1a\x15karasu/v1/stage.proto\"\xee\x01\n" +
 	"\bWorkload\x12&\n" +
 	"\x0einfrastructure\x18\x01 \x01(\tR\x0einfrastructure\x12\x1c\n" +
 	"\tframework\x18\x02 \x01(\tR\tframework\x12\x1c\n" +
@@ -3616,7 +3616,7 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"OUTCOME_OK\x10\x01\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x02\x12\x13\n" +
-	"\x0fOUTCOME_TIMEOUT\x10\x032\xf5\x16\n" +
+	"\x0fOUTCOME_TIMEOUT\x10\x032\xb5\x1a\n" +
 	"\rKarasuService\x12?\n" +
 	"\x06Status\x12\x18.karasu.v1.StatusRequest\x1a\x19.karasu.v1.StatusResponse\"\x00\x12K\n" +
 	"\n" +
@@ -3644,7 +3644,12 @@ const file_karasu_v1_api_proto_rawDesc = "" +
 	"\x10AdviseCheckpoint\x12\".karasu.v1.AdviseCheckpointRequest\x1a#.karasu.v1.AdviseCheckpointResponse\"\x00\x12c\n" +
 	"\x12CompareCheckpoints\x12$.karasu.v1.CompareCheckpointsRequest\x1a%.karasu.v1.CompareCheckpointsResponse\"\x00\x12f\n" +
 	"\x13SimulateCheckpoints\x12%.karasu.v1.SimulateCheckpointsRequest\x1a&.karasu.v1.SimulateCheckpointsResponse\"\x00\x12]\n" +
-	"\x10FollowCheckpoint\x12\".karasu.v1.FollowCheckpointRequest\x1a#.karasu.v1.FollowCheckpointResponse\"\x00\x12H\n" +
+	"\x10FollowCheckpoint\x12\".karasu.v1.FollowCheckpointRequest\x1a#.karasu.v1.FollowCheckpointResponse\"\x00\x12W\n" +
+	"\x0ePlanElasticJob\x12 .karasu.v1.PlanElasticJobRequest\x1a!.karasu.v1.PlanElasticJobResponse\"\x00\x12T\n" +
+	"\rGetElasticJob\x12\x1f.karasu.v1.GetElasticJobRequest\x1a .karasu.v1.GetElasticJobResponse\"\x00\x12Z\n" +
+	"\x0fListElasticJobs\x12!.karasu.v1.ListElasticJobsRequest\x1a\".karasu.v1.ListElasticJobsResponse\"\x00\x12T\n" +
+	"\rReportElastic\x12\x1f.karasu.v1.ReportElasticRequest\x1a .karasu.v1.ReportElasticResponse\"\x00\x12]\n" +
+	"\x10FinishElasticJob\x12\".karasu.v1.FinishElasticJobRequest\x1a#.karasu.v1.FinishElasticJobResponse\"\x00\x12H\n" +
 	"\tListPeers\x12\x1b.karasu.v1.ListPeersRequest\x1a\x1c.karasu.v1.ListPeersResponse\"\x00\x12K\n" +
 	"\n" +
 	"ResetPeers\x12\x1c.karasu.v1.ResetPeersRequest\x1a\x1d.karasu.v1.ResetPeersResponse\"\x00\x12E\n" +
@@ -3743,170 +3748,190 @@ var file_karasu_v1_api_proto_goTypes = []any{
 	(*CompareCheckpointsRequest)(nil),    // 64: karasu.v1.CompareCheckpointsRequest
 	(*SimulateCheckpointsRequest)(nil),   // 65: karasu.v1.SimulateCheckpointsRequest
 	(*FollowCheckpointRequest)(nil),      // 66: karasu.v1.FollowCheckpointRequest
-	(*ResetPeersRequest)(nil),            // 67: karasu.v1.ResetPeersRequest
-	(*DiagnoseRequest)(nil),              // 68: karasu.v1.DiagnoseRequest
-	(*ListMembersRequest)(nil),           // 69: karasu.v1.ListMembersRequest
-	(*ChangeMembersRequest)(nil),         // 70: karasu.v1.ChangeMembersRequest
-	(*AnnounceOrganisationRequest)(nil),  // 71: karasu.v1.AnnounceOrganisationRequest
-	(*RetractShareRequest)(nil),          // 72: karasu.v1.RetractShareRequest
-	(*ListAuditRequest)(nil),             // 73: karasu.v1.ListAuditRequest
-	(*ListRecordsRequest)(nil),           // 74: karasu.v1.ListRecordsRequest
-	(*GetRecordRequest)(nil),             // 75: karasu.v1.GetRecordRequest
-	(*BackupRequest)(nil),                // 76: karasu.v1.BackupRequest
-	(*ImportExecutionsResponse)(nil),     // 77: karasu.v1.ImportExecutionsResponse
-	(*GetExecutionResponse)(nil),         // 78: karasu.v1.GetExecutionResponse
-	(*ListWorkloadsResponse)(nil),        // 79: karasu.v1.ListWorkloadsResponse
-	(*ApplyRulesResponse)(nil),           // 80: karasu.v1.ApplyRulesResponse
-	(*AttachMetricsResponse)(nil),        // 81: karasu.v1.AttachMetricsResponse
-	(*PredictResponse)(nil),              // 82: karasu.v1.PredictResponse
-	(*SweepResponse)(nil),                // 83: karasu.v1.SweepResponse
-	(*AdviseCheckpointResponse)(nil),     // 84: karasu.v1.AdviseCheckpointResponse
-	(*CompareCheckpointsResponse)(nil),   // 85: karasu.v1.CompareCheckpointsResponse
-	(*SimulateCheckpointsResponse)(nil),  // 86: karasu.v1.SimulateCheckpointsResponse
-	(*FollowCheckpointResponse)(nil),     // 87: karasu.v1.FollowCheckpointResponse
-	(*ResetPeersResponse)(nil),           // 88: karasu.v1.ResetPeersResponse
-	(*DiagnoseResponse)(nil),             // 89: karasu.v1.DiagnoseResponse
-	(*ListMembersResponse)(nil),          // 90: karasu.v1.ListMembersResponse
-	(*ChangeMembersResponse)(nil),        // 91: karasu.v1.ChangeMembersResponse
-	(*AnnounceOrganisationResponse)(nil), // 92: karasu.v1.AnnounceOrganisationResponse
-	(*RetractShareResponse)(nil),         // 93: karasu.v1.RetractShareResponse
-	(*ListAuditResponse)(nil),            // 94: karasu.v1.ListAuditResponse
-	(*ListRecordsResponse)(nil),          // 95: karasu.v1.ListRecordsResponse
-	(*GetRecordResponse)(nil),            // 96: karasu.v1.GetRecordResponse
-	(*BackupResponse)(nil),               // 97: karasu.v1.BackupResponse
+	(*PlanElasticJobRequest)(nil),        // 67: karasu.v1.PlanElasticJobRequest
+	(*GetElasticJobRequest)(nil),         // 68: karasu.v1.GetElasticJobRequest
+	(*ListElasticJobsRequest)(nil),       // 69: karasu.v1.ListElasticJobsRequest
+	(*ReportElasticRequest)(nil),         // 70: karasu.v1.ReportElasticRequest
+	(*FinishElasticJobRequest)(nil),      // 71: karasu.v1.FinishElasticJobRequest
+	(*ResetPeersRequest)(nil),            // 72: karasu.v1.ResetPeersRequest
+	(*DiagnoseRequest)(nil),              // 73: karasu.v1.DiagnoseRequest
+	(*ListMembersRequest)(nil),           // 74: karasu.v1.ListMembersRequest
+	(*ChangeMembersRequest)(nil),         // 75: karasu.v1.ChangeMembersRequest
+	(*AnnounceOrganisationRequest)(nil),  // 76: karasu.v1.AnnounceOrganisationRequest
+	(*RetractShareRequest)(nil),          // 77: karasu.v1.RetractShareRequest
+	(*ListAuditRequest)(nil),             // 78: karasu.v1.ListAuditRequest
+	(*ListRecordsRequest)(nil),           // 79: karasu.v1.ListRecordsRequest
+	(*GetRecordRequest)(nil),             // 80: karasu.v1.GetRecordRequest
+	(*BackupRequest)(nil),                // 81: karasu.v1.BackupRequest
+	(*ImportExecutionsResponse)(nil),     // 82: karasu.v1.ImportExecutionsResponse
+	(*GetExecutionResponse)(nil),         // 83: karasu.v1.GetExecutionResponse
+	(*ListWorkloadsResponse)(nil),        // 84: karasu.v1.ListWorkloadsResponse
+	(*ApplyRulesResponse)(nil),           // 85: karasu.v1.ApplyRulesResponse
+	(*AttachMetricsResponse)(nil),        // 86: karasu.v1.AttachMetricsResponse
+	(*PredictResponse)(nil),              // 87: karasu.v1.PredictResponse
+	(*SweepResponse)(nil),                // 88: karasu.v1.SweepResponse
+	(*AdviseCheckpointResponse)(nil),     // 89: karasu.v1.AdviseCheckpointResponse
+	(*CompareCheckpointsResponse)(nil),   // 90: karasu.v1.CompareCheckpointsResponse
+	(*SimulateCheckpointsResponse)(nil),  // 91: karasu.v1.SimulateCheckpointsResponse
+	(*FollowCheckpointResponse)(nil),     // 92: karasu.v1.FollowCheckpointResponse
+	(*PlanElasticJobResponse)(nil),       // 93: karasu.v1.PlanElasticJobResponse
+	(*GetElasticJobResponse)(nil),        // 94: karasu.v1.GetElasticJobResponse
+	(*ListElasticJobsResponse)(nil),      // 95: karasu.v1.ListElasticJobsResponse
+	(*ReportElasticResponse)(nil),        // 96: karasu.v1.ReportElasticResponse
+	(*FinishElasticJobResponse)(nil),     // 97: karasu.v1.FinishElasticJobResponse
+	(*ResetPeersResponse)(nil),           // 98: karasu.v1.ResetPeersResponse
+	(*DiagnoseResponse)(nil),             // 99: karasu.v1.DiagnoseResponse
+	(*ListMembersResponse)(nil),          // 100: karasu.v1.ListMembersResponse
+	(*ChangeMembersResponse)(nil),        // 101: karasu.v1.ChangeMembersResponse
+	(*AnnounceOrganisationResponse)(nil), // 102: karasu.v1.AnnounceOrganisationResponse
+	(*RetractShareResponse)(nil),         // 103: karasu.v1.RetractShareResponse
+	(*ListAuditResponse)(nil),            // 104: karasu.v1.ListAuditResponse
+	(*ListRecordsResponse)(nil),          // 105: karasu.v1.ListRecordsResponse
+	(*GetRecordResponse)(nil),            // 106: karasu.v1.GetRecordResponse
+	(*BackupResponse)(nil),               // 107: karasu.v1.BackupResponse
 }
 var file_karasu_v1_api_proto_depIdxs = []int32{
-	45, // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
-	1,  // 1: karasu.v1.Run.workload:type_name -> karasu.v1.Workload
-	2,  // 2: karasu.v1.Run.configuration:type_name -> karasu.v1.Configuration
-	0,  // 3: karasu.v1.Run.outcome:type_name -> karasu.v1.Outcome
-	46, // 4: karasu.v1.Run.metrics:type_name -> karasu.v1.ResourceMetrics
-	47, // 5: karasu.v1.StatusResponse.watched:type_name -> karasu.v1.WatchedFolder
-	3,  // 6: karasu.v1.ImportRunsRequest.runs:type_name -> karasu.v1.Run
-	3,  // 7: karasu.v1.ListRunsResponse.runs:type_name -> karasu.v1.Run
-	1,  // 8: karasu.v1.SearchSettings.workload:type_name -> karasu.v1.Workload
-	2,  // 9: karasu.v1.SearchSettings.configurations:type_name -> karasu.v1.Configuration
-	2,  // 10: karasu.v1.Prediction.configuration:type_name -> karasu.v1.Configuration
-	13, // 11: karasu.v1.Suggestion.prediction:type_name -> karasu.v1.Prediction
-	14, // 12: karasu.v1.Suggestion.weights:type_name -> karasu.v1.Weight
-	13, // 13: karasu.v1.Suggestion.runner_up:type_name -> karasu.v1.Prediction
-	13, // 14: karasu.v1.Suggestion.without_others:type_name -> karasu.v1.Prediction
-	3,  // 15: karasu.v1.SearchStep.run:type_name -> karasu.v1.Run
-	12, // 16: karasu.v1.SearchState.settings:type_name -> karasu.v1.SearchSettings
-	16, // 17: karasu.v1.SearchState.steps:type_name -> karasu.v1.SearchStep
-	13, // 18: karasu.v1.SearchState.incumbent:type_name -> karasu.v1.Prediction
-	14, // 19: karasu.v1.SearchState.weights:type_name -> karasu.v1.Weight
-	15, // 20: karasu.v1.SearchState.next:type_name -> karasu.v1.Suggestion
-	16, // 21: karasu.v1.SearchState.front:type_name -> karasu.v1.SearchStep
-	2,  // 22: karasu.v1.SearchState.claims:type_name -> karasu.v1.Configuration
-	12, // 23: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
-	17, // 24: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
-	15, // 25: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
-	2,  // 26: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
-	0,  // 27: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
-	17, // 28: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
-	13, // 29: karasu.v1.ReportRunResponse.expected:type_name -> karasu.v1.Prediction
-	17, // 30: karasu.v1.UndoReportResponse.state:type_name -> karasu.v1.SearchState
-	3,  // 31: karasu.v1.UndoReportResponse.run:type_name -> karasu.v1.Run
-	17, // 32: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
-	17, // 33: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
-	12, // 34: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
-	2,  // 35: karasu.v1.RecommendRequest.current:type_name -> karasu.v1.Configuration
-	13, // 36: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
-	14, // 37: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
-	13, // 38: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
-	13, // 39: karasu.v1.RecommendResponse.without_others:type_name -> karasu.v1.Prediction
-	15, // 40: karasu.v1.RecommendResponse.next:type_name -> karasu.v1.Suggestion
-	48, // 41: karasu.v1.Peer.refusals:type_name -> karasu.v1.Refusal
-	35, // 42: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
-	38, // 43: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
-	49, // 44: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
-	50, // 45: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
-	51, // 46: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
-	52, // 47: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
-	53, // 48: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
-	54, // 49: karasu.v1.PreviewedRecord.stage:type_name -> karasu.v1.StageModel
-	55, // 50: karasu.v1.PreviewedRecord.stage_extent:type_name -> karasu.v1.StageExtent
-	42, // 51: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
-	43, // 52: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
-	41, // 53: karasu.v1.PreviewShareResponse.policy:type_name -> karasu.v1.SharePolicy
-	4,  // 54: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
-	6,  // 55: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
-	8,  // 56: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
-	10, // 57: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
-	56, // 58: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
-	57, // 59: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
-	58, // 60: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
-	59, // 61: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
-	60, // 62: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
-	18, // 63: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
-	20, // 64: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
-	22, // 65: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
-	24, // 66: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
-	26, // 67: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
-	28, // 68: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
-	30, // 69: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
-	32, // 70: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
-	61, // 71: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
-	62, // 72: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
-	63, // 73: karasu.v1.KarasuService.AdviseCheckpoint:input_type -> karasu.v1.AdviseCheckpointRequest
-	64, // 74: karasu.v1.KarasuService.CompareCheckpoints:input_type -> karasu.v1.CompareCheckpointsRequest
-	65, // 75: karasu.v1.KarasuService.SimulateCheckpoints:input_type -> karasu.v1.SimulateCheckpointsRequest
-	66, // 76: karasu.v1.KarasuService.FollowCheckpoint:input_type -> karasu.v1.FollowCheckpointRequest
-	34, // 77: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
-	67, // 78: karasu.v1.KarasuService.ResetPeers:input_type -> karasu.v1.ResetPeersRequest
-	68, // 79: karasu.v1.KarasuService.Diagnose:input_type -> karasu.v1.DiagnoseRequest
-	37, // 80: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
-	69, // 81: karasu.v1.KarasuService.ListMembers:input_type -> karasu.v1.ListMembersRequest
-	70, // 82: karasu.v1.KarasuService.ChangeMembers:input_type -> karasu.v1.ChangeMembersRequest
-	71, // 83: karasu.v1.KarasuService.AnnounceOrganisation:input_type -> karasu.v1.AnnounceOrganisationRequest
-	72, // 84: karasu.v1.KarasuService.RetractShare:input_type -> karasu.v1.RetractShareRequest
-	40, // 85: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
-	73, // 86: karasu.v1.KarasuService.ListAudit:input_type -> karasu.v1.ListAuditRequest
-	74, // 87: karasu.v1.KarasuService.ListRecords:input_type -> karasu.v1.ListRecordsRequest
-	75, // 88: karasu.v1.KarasuService.GetRecord:input_type -> karasu.v1.GetRecordRequest
-	76, // 89: karasu.v1.KarasuService.Backup:input_type -> karasu.v1.BackupRequest
-	5,  // 90: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
-	7,  // 91: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
-	9,  // 92: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
-	11, // 93: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
-	77, // 94: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
-	78, // 95: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
-	79, // 96: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
-	80, // 97: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
-	81, // 98: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
-	19, // 99: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
-	21, // 100: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
-	23, // 101: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
-	25, // 102: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
-	27, // 103: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
-	29, // 104: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
-	31, // 105: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
-	33, // 106: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
-	82, // 107: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
-	83, // 108: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
-	84, // 109: karasu.v1.KarasuService.AdviseCheckpoint:output_type -> karasu.v1.AdviseCheckpointResponse
-	85, // 110: karasu.v1.KarasuService.CompareCheckpoints:output_type -> karasu.v1.CompareCheckpointsResponse
-	86, // 111: karasu.v1.KarasuService.SimulateCheckpoints:output_type -> karasu.v1.SimulateCheckpointsResponse
-	87, // 112: karasu.v1.KarasuService.FollowCheckpoint:output_type -> karasu.v1.FollowCheckpointResponse
-	36, // 113: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
-	88, // 114: karasu.v1.KarasuService.ResetPeers:output_type -> karasu.v1.ResetPeersResponse
-	89, // 115: karasu.v1.KarasuService.Diagnose:output_type -> karasu.v1.DiagnoseResponse
-	39, // 116: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
-	90, // 117: karasu.v1.KarasuService.ListMembers:output_type -> karasu.v1.ListMembersResponse
-	91, // 118: karasu.v1.KarasuService.ChangeMembers:output_type -> karasu.v1.ChangeMembersResponse
-	92, // 119: karasu.v1.KarasuService.AnnounceOrganisation:output_type -> karasu.v1.AnnounceOrganisationResponse
-	93, // 120: karasu.v1.KarasuService.RetractShare:output_type -> karasu.v1.RetractShareResponse
-	44, // 121: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
-	94, // 122: karasu.v1.KarasuService.ListAudit:output_type -> karasu.v1.ListAuditResponse
-	95, // 123: karasu.v1.KarasuService.ListRecords:output_type -> karasu.v1.ListRecordsResponse
-	96, // 124: karasu.v1.KarasuService.GetRecord:output_type -> karasu.v1.GetRecordResponse
-	97, // 125: karasu.v1.KarasuService.Backup:output_type -> karasu.v1.BackupResponse
-	90, // [90:126] is the sub-list for method output_type
-	54, // [54:90] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	45,  // 0: karasu.v1.Workload.arguments:type_name -> karasu.v1.Argument
+	1,   // 1: karasu.v1.Run.workload:type_name -> karasu.v1.Workload
+	2,   // 2: karasu.v1.Run.configuration:type_name -> karasu.v1.Configuration
+	0,   // 3: karasu.v1.Run.outcome:type_name -> karasu.v1.Outcome
+	46,  // 4: karasu.v1.Run.metrics:type_name -> karasu.v1.ResourceMetrics
+	47,  // 5: karasu.v1.StatusResponse.watched:type_name -> karasu.v1.WatchedFolder
+	3,   // 6: karasu.v1.ImportRunsRequest.runs:type_name -> karasu.v1.Run
+	3,   // 7: karasu.v1.ListRunsResponse.runs:type_name -> karasu.v1.Run
+	1,   // 8: karasu.v1.SearchSettings.workload:type_name -> karasu.v1.Workload
+	2,   // 9: karasu.v1.SearchSettings.configurations:type_name -> karasu.v1.Configuration
+	2,   // 10: karasu.v1.Prediction.configuration:type_name -> karasu.v1.Configuration
+	13,  // 11: karasu.v1.Suggestion.prediction:type_name -> karasu.v1.Prediction
+	14,  // 12: karasu.v1.Suggestion.weights:type_name -> karasu.v1.Weight
+	13,  // 13: karasu.v1.Suggestion.runner_up:type_name -> karasu.v1.Prediction
+	13,  // 14: karasu.v1.Suggestion.without_others:type_name -> karasu.v1.Prediction
+	3,   // 15: karasu.v1.SearchStep.run:type_name -> karasu.v1.Run
+	12,  // 16: karasu.v1.SearchState.settings:type_name -> karasu.v1.SearchSettings
+	16,  // 17: karasu.v1.SearchState.steps:type_name -> karasu.v1.SearchStep
+	13,  // 18: karasu.v1.SearchState.incumbent:type_name -> karasu.v1.Prediction
+	14,  // 19: karasu.v1.SearchState.weights:type_name -> karasu.v1.Weight
+	15,  // 20: karasu.v1.SearchState.next:type_name -> karasu.v1.Suggestion
+	16,  // 21: karasu.v1.SearchState.front:type_name -> karasu.v1.SearchStep
+	2,   // 22: karasu.v1.SearchState.claims:type_name -> karasu.v1.Configuration
+	12,  // 23: karasu.v1.StartSearchRequest.settings:type_name -> karasu.v1.SearchSettings
+	17,  // 24: karasu.v1.StartSearchResponse.state:type_name -> karasu.v1.SearchState
+	15,  // 25: karasu.v1.NextConfigurationResponse.suggestion:type_name -> karasu.v1.Suggestion
+	2,   // 26: karasu.v1.ReportRunRequest.configuration:type_name -> karasu.v1.Configuration
+	0,   // 27: karasu.v1.ReportRunRequest.outcome:type_name -> karasu.v1.Outcome
+	17,  // 28: karasu.v1.ReportRunResponse.state:type_name -> karasu.v1.SearchState
+	13,  // 29: karasu.v1.ReportRunResponse.expected:type_name -> karasu.v1.Prediction
+	17,  // 30: karasu.v1.UndoReportResponse.state:type_name -> karasu.v1.SearchState
+	3,   // 31: karasu.v1.UndoReportResponse.run:type_name -> karasu.v1.Run
+	17,  // 32: karasu.v1.GetSearchResponse.state:type_name -> karasu.v1.SearchState
+	17,  // 33: karasu.v1.ListSearchesResponse.searches:type_name -> karasu.v1.SearchState
+	12,  // 34: karasu.v1.RecommendRequest.settings:type_name -> karasu.v1.SearchSettings
+	2,   // 35: karasu.v1.RecommendRequest.current:type_name -> karasu.v1.Configuration
+	13,  // 36: karasu.v1.RecommendResponse.predictions:type_name -> karasu.v1.Prediction
+	14,  // 37: karasu.v1.RecommendResponse.weights:type_name -> karasu.v1.Weight
+	13,  // 38: karasu.v1.RecommendResponse.current:type_name -> karasu.v1.Prediction
+	13,  // 39: karasu.v1.RecommendResponse.without_others:type_name -> karasu.v1.Prediction
+	15,  // 40: karasu.v1.RecommendResponse.next:type_name -> karasu.v1.Suggestion
+	48,  // 41: karasu.v1.Peer.refusals:type_name -> karasu.v1.Refusal
+	35,  // 42: karasu.v1.ListPeersResponse.peers:type_name -> karasu.v1.Peer
+	38,  // 43: karasu.v1.ListTopicsResponse.topics:type_name -> karasu.v1.Topic
+	49,  // 44: karasu.v1.PreviewedRecord.record:type_name -> karasu.v1.Record
+	50,  // 45: karasu.v1.PreviewedRecord.summary:type_name -> karasu.v1.RunSummary
+	51,  // 46: karasu.v1.PreviewedRecord.model:type_name -> karasu.v1.SupportModel
+	52,  // 47: karasu.v1.PreviewedRecord.runtime:type_name -> karasu.v1.RuntimeModel
+	53,  // 48: karasu.v1.PreviewedRecord.runtime_extent:type_name -> karasu.v1.RuntimeExtent
+	54,  // 49: karasu.v1.PreviewedRecord.stage:type_name -> karasu.v1.StageModel
+	55,  // 50: karasu.v1.PreviewedRecord.stage_extent:type_name -> karasu.v1.StageExtent
+	42,  // 51: karasu.v1.PreviewShareResponse.records:type_name -> karasu.v1.PreviewedRecord
+	43,  // 52: karasu.v1.PreviewShareResponse.withheld:type_name -> karasu.v1.WithheldWorkload
+	41,  // 53: karasu.v1.PreviewShareResponse.policy:type_name -> karasu.v1.SharePolicy
+	4,   // 54: karasu.v1.KarasuService.Status:input_type -> karasu.v1.StatusRequest
+	6,   // 55: karasu.v1.KarasuService.ImportRuns:input_type -> karasu.v1.ImportRunsRequest
+	8,   // 56: karasu.v1.KarasuService.ListRuns:input_type -> karasu.v1.ListRunsRequest
+	10,  // 57: karasu.v1.KarasuService.DeleteRuns:input_type -> karasu.v1.DeleteRunsRequest
+	56,  // 58: karasu.v1.KarasuService.ImportExecutions:input_type -> karasu.v1.ImportExecutionsRequest
+	57,  // 59: karasu.v1.KarasuService.GetExecution:input_type -> karasu.v1.GetExecutionRequest
+	58,  // 60: karasu.v1.KarasuService.ListWorkloads:input_type -> karasu.v1.ListWorkloadsRequest
+	59,  // 61: karasu.v1.KarasuService.ApplyRules:input_type -> karasu.v1.ApplyRulesRequest
+	60,  // 62: karasu.v1.KarasuService.AttachMetrics:input_type -> karasu.v1.AttachMetricsRequest
+	18,  // 63: karasu.v1.KarasuService.StartSearch:input_type -> karasu.v1.StartSearchRequest
+	20,  // 64: karasu.v1.KarasuService.NextConfiguration:input_type -> karasu.v1.NextConfigurationRequest
+	22,  // 65: karasu.v1.KarasuService.ReportRun:input_type -> karasu.v1.ReportRunRequest
+	24,  // 66: karasu.v1.KarasuService.UndoReport:input_type -> karasu.v1.UndoReportRequest
+	26,  // 67: karasu.v1.KarasuService.GetSearch:input_type -> karasu.v1.GetSearchRequest
+	28,  // 68: karasu.v1.KarasuService.ListSearches:input_type -> karasu.v1.ListSearchesRequest
+	30,  // 69: karasu.v1.KarasuService.DeleteSearch:input_type -> karasu.v1.DeleteSearchRequest
+	32,  // 70: karasu.v1.KarasuService.Recommend:input_type -> karasu.v1.RecommendRequest
+	61,  // 71: karasu.v1.KarasuService.Predict:input_type -> karasu.v1.PredictRequest
+	62,  // 72: karasu.v1.KarasuService.Sweep:input_type -> karasu.v1.SweepRequest
+	63,  // 73: karasu.v1.KarasuService.AdviseCheckpoint:input_type -> karasu.v1.AdviseCheckpointRequest
+	64,  // 74: karasu.v1.KarasuService.CompareCheckpoints:input_type -> karasu.v1.CompareCheckpointsRequest
+	65,  // 75: karasu.v1.KarasuService.SimulateCheckpoints:input_type -> karasu.v1.SimulateCheckpointsRequest
+	66,  // 76: karasu.v1.KarasuService.FollowCheckpoint:input_type -> karasu.v1.FollowCheckpointRequest
+	67,  // 77: karasu.v1.KarasuService.PlanElasticJob:input_type -> karasu.v1.PlanElasticJobRequest
+	68,  // 78: karasu.v1.KarasuService.GetElasticJob:input_type -> karasu.v1.GetElasticJobRequest
+	69,  // 79: karasu.v1.KarasuService.ListElasticJobs:input_type -> karasu.v1.ListElasticJobsRequest
+	70,  // 80: karasu.v1.KarasuService.ReportElastic:input_type -> karasu.v1.ReportElasticRequest
+	71,  // 81: karasu.v1.KarasuService.FinishElasticJob:input_type -> karasu.v1.FinishElasticJobRequest
+	34,  // 82: karasu.v1.KarasuService.ListPeers:input_type -> karasu.v1.ListPeersRequest
+	72,  // 83: karasu.v1.KarasuService.ResetPeers:input_type -> karasu.v1.ResetPeersRequest
+	73,  // 84: karasu.v1.KarasuService.Diagnose:input_type -> karasu.v1.DiagnoseRequest
+	37,  // 85: karasu.v1.KarasuService.ListTopics:input_type -> karasu.v1.ListTopicsRequest
+	74,  // 86: karasu.v1.KarasuService.ListMembers:input_type -> karasu.v1.ListMembersRequest
+	75,  // 87: karasu.v1.KarasuService.ChangeMembers:input_type -> karasu.v1.ChangeMembersRequest
+	76,  // 88: karasu.v1.KarasuService.AnnounceOrganisation:input_type -> karasu.v1.AnnounceOrganisationRequest
+	77,  // 89: karasu.v1.KarasuService.RetractShare:input_type -> karasu.v1.RetractShareRequest
+	40,  // 90: karasu.v1.KarasuService.PreviewShare:input_type -> karasu.v1.PreviewShareRequest
+	78,  // 91: karasu.v1.KarasuService.ListAudit:input_type -> karasu.v1.ListAuditRequest
+	79,  // 92: karasu.v1.KarasuService.ListRecords:input_type -> karasu.v1.ListRecordsRequest
+	80,  // 93: karasu.v1.KarasuService.GetRecord:input_type -> karasu.v1.GetRecordRequest
+	81,  // 94: karasu.v1.KarasuService.Backup:input_type -> karasu.v1.BackupRequest
+	5,   // 95: karasu.v1.KarasuService.Status:output_type -> karasu.v1.StatusResponse
+	7,   // 96: karasu.v1.KarasuService.ImportRuns:output_type -> karasu.v1.ImportRunsResponse
+	9,   // 97: karasu.v1.KarasuService.ListRuns:output_type -> karasu.v1.ListRunsResponse
+	11,  // 98: karasu.v1.KarasuService.DeleteRuns:output_type -> karasu.v1.DeleteRunsResponse
+	82,  // 99: karasu.v1.KarasuService.ImportExecutions:output_type -> karasu.v1.ImportExecutionsResponse
+	83,  // 100: karasu.v1.KarasuService.GetExecution:output_type -> karasu.v1.GetExecutionResponse
+	84,  // 101: karasu.v1.KarasuService.ListWorkloads:output_type -> karasu.v1.ListWorkloadsResponse
+	85,  // 102: karasu.v1.KarasuService.ApplyRules:output_type -> karasu.v1.ApplyRulesResponse
+	86,  // 103: karasu.v1.KarasuService.AttachMetrics:output_type -> karasu.v1.AttachMetricsResponse
+	19,  // 104: karasu.v1.KarasuService.StartSearch:output_type -> karasu.v1.StartSearchResponse
+	21,  // 105: karasu.v1.KarasuService.NextConfiguration:output_type -> karasu.v1.NextConfigurationResponse
+	23,  // 106: karasu.v1.KarasuService.ReportRun:output_type -> karasu.v1.ReportRunResponse
+	25,  // 107: karasu.v1.KarasuService.UndoReport:output_type -> karasu.v1.UndoReportResponse
+	27,  // 108: karasu.v1.KarasuService.GetSearch:output_type -> karasu.v1.GetSearchResponse
+	29,  // 109: karasu.v1.KarasuService.ListSearches:output_type -> karasu.v1.ListSearchesResponse
+	31,  // 110: karasu.v1.KarasuService.DeleteSearch:output_type -> karasu.v1.DeleteSearchResponse
+	33,  // 111: karasu.v1.KarasuService.Recommend:output_type -> karasu.v1.RecommendResponse
+	87,  // 112: karasu.v1.KarasuService.Predict:output_type -> karasu.v1.PredictResponse
+	88,  // 113: karasu.v1.KarasuService.Sweep:output_type -> karasu.v1.SweepResponse
+	89,  // 114: karasu.v1.KarasuService.AdviseCheckpoint:output_type -> karasu.v1.AdviseCheckpointResponse
+	90,  // 115: karasu.v1.KarasuService.CompareCheckpoints:output_type -> karasu.v1.CompareCheckpointsResponse
+	91,  // 116: karasu.v1.KarasuService.SimulateCheckpoints:output_type -> karasu.v1.SimulateCheckpointsResponse
+	92,  // 117: karasu.v1.KarasuService.FollowCheckpoint:output_type -> karasu.v1.FollowCheckpointResponse
+	93,  // 118: karasu.v1.KarasuService.PlanElasticJob:output_type -> karasu.v1.PlanElasticJobResponse
+	94,  // 119: karasu.v1.KarasuService.GetElasticJob:output_type -> karasu.v1.GetElasticJobResponse
+	95,  // 120: karasu.v1.KarasuService.ListElasticJobs:output_type -> karasu.v1.ListElasticJobsResponse
+	96,  // 121: karasu.v1.KarasuService.ReportElastic:output_type -> karasu.v1.ReportElasticResponse
+	97,  // 122: karasu.v1.KarasuService.FinishElasticJob:output_type -> karasu.v1.FinishElasticJobResponse
+	36,  // 123: karasu.v1.KarasuService.ListPeers:output_type -> karasu.v1.ListPeersResponse
+	98,  // 124: karasu.v1.KarasuService.ResetPeers:output_type -> karasu.v1.ResetPeersResponse
+	99,  // 125: karasu.v1.KarasuService.Diagnose:output_type -> karasu.v1.DiagnoseResponse
+	39,  // 126: karasu.v1.KarasuService.ListTopics:output_type -> karasu.v1.ListTopicsResponse
+	100, // 127: karasu.v1.KarasuService.ListMembers:output_type -> karasu.v1.ListMembersResponse
+	101, // 128: karasu.v1.KarasuService.ChangeMembers:output_type -> karasu.v1.ChangeMembersResponse
+	102, // 129: karasu.v1.KarasuService.AnnounceOrganisation:output_type -> karasu.v1.AnnounceOrganisationResponse
+	103, // 130: karasu.v1.KarasuService.RetractShare:output_type -> karasu.v1.RetractShareResponse
+	44,  // 131: karasu.v1.KarasuService.PreviewShare:output_type -> karasu.v1.PreviewShareResponse
+	104, // 132: karasu.v1.KarasuService.ListAudit:output_type -> karasu.v1.ListAuditResponse
+	105, // 133: karasu.v1.KarasuService.ListRecords:output_type -> karasu.v1.ListRecordsResponse
+	106, // 134: karasu.v1.KarasuService.GetRecord:output_type -> karasu.v1.GetRecordResponse
+	107, // 135: karasu.v1.KarasuService.Backup:output_type -> karasu.v1.BackupResponse
+	95,  // [95:136] is the sub-list for method output_type
+	54,  // [54:95] is the sub-list for method input_type
+	54,  // [54:54] is the sub-list for extension type_name
+	54,  // [54:54] is the sub-list for extension extendee
+	0,   // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_karasu_v1_api_proto_init() }
@@ -3916,6 +3941,7 @@ func file_karasu_v1_api_proto_init() {
 	}
 	file_karasu_v1_checkpoint_proto_init()
 	file_karasu_v1_circle_proto_init()
+	file_karasu_v1_elastic_proto_init()
 	file_karasu_v1_execution_proto_init()
 	file_karasu_v1_network_proto_init()
 	file_karasu_v1_operations_proto_init()

@@ -97,6 +97,21 @@ const (
 	// KarasuServiceFollowCheckpointProcedure is the fully-qualified name of the KarasuService's
 	// FollowCheckpoint RPC.
 	KarasuServiceFollowCheckpointProcedure = "/karasu.v1.KarasuService/FollowCheckpoint"
+	// KarasuServicePlanElasticJobProcedure is the fully-qualified name of the KarasuService's
+	// PlanElasticJob RPC.
+	KarasuServicePlanElasticJobProcedure = "/karasu.v1.KarasuService/PlanElasticJob"
+	// KarasuServiceGetElasticJobProcedure is the fully-qualified name of the KarasuService's
+	// GetElasticJob RPC.
+	KarasuServiceGetElasticJobProcedure = "/karasu.v1.KarasuService/GetElasticJob"
+	// KarasuServiceListElasticJobsProcedure is the fully-qualified name of the KarasuService's
+	// ListElasticJobs RPC.
+	KarasuServiceListElasticJobsProcedure = "/karasu.v1.KarasuService/ListElasticJobs"
+	// KarasuServiceReportElasticProcedure is the fully-qualified name of the KarasuService's
+	// ReportElastic RPC.
+	KarasuServiceReportElasticProcedure = "/karasu.v1.KarasuService/ReportElastic"
+	// KarasuServiceFinishElasticJobProcedure is the fully-qualified name of the KarasuService's
+	// FinishElasticJob RPC.
+	KarasuServiceFinishElasticJobProcedure = "/karasu.v1.KarasuService/FinishElasticJob"
 	// KarasuServiceListPeersProcedure is the fully-qualified name of the KarasuService's ListPeers RPC.
 	KarasuServiceListPeersProcedure = "/karasu.v1.KarasuService/ListPeers"
 	// KarasuServiceResetPeersProcedure is the fully-qualified name of the KarasuService's ResetPeers
@@ -186,6 +201,17 @@ type KarasuServiceClient interface {
 	SimulateCheckpoints(context.Context, *connect.Request[v1.SimulateCheckpointsRequest]) (*connect.Response[v1.SimulateCheckpointsResponse], error)
 	// FollowCheckpoint decides for an application that runs.
 	FollowCheckpoint(context.Context, *connect.Request[v1.FollowCheckpointRequest]) (*connect.Response[v1.FollowCheckpointResponse], error)
+	// PlanElasticJob says what a training job should start with, and may keep it.
+	PlanElasticJob(context.Context, *connect.Request[v1.PlanElasticJobRequest]) (*connect.Response[v1.PlanElasticJobResponse], error)
+	// GetElasticJob says what is known of a training job, and every decision on it.
+	GetElasticJob(context.Context, *connect.Request[v1.GetElasticJobRequest]) (*connect.Response[v1.GetElasticJobResponse], error)
+	// ListElasticJobs lists training jobs.
+	ListElasticJobs(context.Context, *connect.Request[v1.ListElasticJobsRequest]) (*connect.Response[v1.ListElasticJobsResponse], error)
+	// ReportElastic takes what training jobs report and what happened to them, and says what
+	// they should run on now.
+	ReportElastic(context.Context, *connect.Request[v1.ReportElasticRequest]) (*connect.Response[v1.ReportElasticResponse], error)
+	// FinishElasticJob ends a training job; later ones learn from it.
+	FinishElasticJob(context.Context, *connect.Request[v1.FinishElasticJobRequest]) (*connect.Response[v1.FinishElasticJobResponse], error)
 	// ListPeers lists the peers that the daemon knows.
 	ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error)
 	// ResetPeers forgets remembered peers and all pauses between dials, empties the
@@ -365,6 +391,36 @@ func NewKarasuServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(karasuServiceMethods.ByName("FollowCheckpoint")),
 			connect.WithClientOptions(opts...),
 		),
+		planElasticJob: connect.NewClient[v1.PlanElasticJobRequest, v1.PlanElasticJobResponse](
+			httpClient,
+			baseURL+KarasuServicePlanElasticJobProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("PlanElasticJob")),
+			connect.WithClientOptions(opts...),
+		),
+		getElasticJob: connect.NewClient[v1.GetElasticJobRequest, v1.GetElasticJobResponse](
+			httpClient,
+			baseURL+KarasuServiceGetElasticJobProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("GetElasticJob")),
+			connect.WithClientOptions(opts...),
+		),
+		listElasticJobs: connect.NewClient[v1.ListElasticJobsRequest, v1.ListElasticJobsResponse](
+			httpClient,
+			baseURL+KarasuServiceListElasticJobsProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ListElasticJobs")),
+			connect.WithClientOptions(opts...),
+		),
+		reportElastic: connect.NewClient[v1.ReportElasticRequest, v1.ReportElasticResponse](
+			httpClient,
+			baseURL+KarasuServiceReportElasticProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("ReportElastic")),
+			connect.WithClientOptions(opts...),
+		),
+		finishElasticJob: connect.NewClient[v1.FinishElasticJobRequest, v1.FinishElasticJobResponse](
+			httpClient,
+			baseURL+KarasuServiceFinishElasticJobProcedure,
+			connect.WithSchema(karasuServiceMethods.ByName("FinishElasticJob")),
+			connect.WithClientOptions(opts...),
+		),
 		listPeers: connect.NewClient[v1.ListPeersRequest, v1.ListPeersResponse](
 			httpClient,
 			baseURL+KarasuServiceListPeersProcedure,
@@ -471,6 +527,11 @@ type karasuServiceClient struct {
 	compareCheckpoints   *connect.Client[v1.CompareCheckpointsRequest, v1.CompareCheckpointsResponse]
 	simulateCheckpoints  *connect.Client[v1.SimulateCheckpointsRequest, v1.SimulateCheckpointsResponse]
 	followCheckpoint     *connect.Client[v1.FollowCheckpointRequest, v1.FollowCheckpointResponse]
+	planElasticJob       *connect.Client[v1.PlanElasticJobRequest, v1.PlanElasticJobResponse]
+	getElasticJob        *connect.Client[v1.GetElasticJobRequest, v1.GetElasticJobResponse]
+	listElasticJobs      *connect.Client[v1.ListElasticJobsRequest, v1.ListElasticJobsResponse]
+	reportElastic        *connect.Client[v1.ReportElasticRequest, v1.ReportElasticResponse]
+	finishElasticJob     *connect.Client[v1.FinishElasticJobRequest, v1.FinishElasticJobResponse]
 	listPeers            *connect.Client[v1.ListPeersRequest, v1.ListPeersResponse]
 	resetPeers           *connect.Client[v1.ResetPeersRequest, v1.ResetPeersResponse]
 	diagnose             *connect.Client[v1.DiagnoseRequest, v1.DiagnoseResponse]
@@ -601,6 +662,31 @@ func (c *karasuServiceClient) FollowCheckpoint(ctx context.Context, req *connect
 	return c.followCheckpoint.CallUnary(ctx, req)
 }
 
+// PlanElasticJob calls karasu.v1.KarasuService.PlanElasticJob.
+func (c *karasuServiceClient) PlanElasticJob(ctx context.Context, req *connect.Request[v1.PlanElasticJobRequest]) (*connect.Response[v1.PlanElasticJobResponse], error) {
+	return c.planElasticJob.CallUnary(ctx, req)
+}
+
+// GetElasticJob calls karasu.v1.KarasuService.GetElasticJob.
+func (c *karasuServiceClient) GetElasticJob(ctx context.Context, req *connect.Request[v1.GetElasticJobRequest]) (*connect.Response[v1.GetElasticJobResponse], error) {
+	return c.getElasticJob.CallUnary(ctx, req)
+}
+
+// ListElasticJobs calls karasu.v1.KarasuService.ListElasticJobs.
+func (c *karasuServiceClient) ListElasticJobs(ctx context.Context, req *connect.Request[v1.ListElasticJobsRequest]) (*connect.Response[v1.ListElasticJobsResponse], error) {
+	return c.listElasticJobs.CallUnary(ctx, req)
+}
+
+// ReportElastic calls karasu.v1.KarasuService.ReportElastic.
+func (c *karasuServiceClient) ReportElastic(ctx context.Context, req *connect.Request[v1.ReportElasticRequest]) (*connect.Response[v1.ReportElasticResponse], error) {
+	return c.reportElastic.CallUnary(ctx, req)
+}
+
+// FinishElasticJob calls karasu.v1.KarasuService.FinishElasticJob.
+func (c *karasuServiceClient) FinishElasticJob(ctx context.Context, req *connect.Request[v1.FinishElasticJobRequest]) (*connect.Response[v1.FinishElasticJobResponse], error) {
+	return c.finishElasticJob.CallUnary(ctx, req)
+}
+
 // ListPeers calls karasu.v1.KarasuService.ListPeers.
 func (c *karasuServiceClient) ListPeers(ctx context.Context, req *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error) {
 	return c.listPeers.CallUnary(ctx, req)
@@ -719,6 +805,17 @@ type KarasuServiceHandler interface {
 	SimulateCheckpoints(context.Context, *connect.Request[v1.SimulateCheckpointsRequest]) (*connect.Response[v1.SimulateCheckpointsResponse], error)
 	// FollowCheckpoint decides for an application that runs.
 	FollowCheckpoint(context.Context, *connect.Request[v1.FollowCheckpointRequest]) (*connect.Response[v1.FollowCheckpointResponse], error)
+	// PlanElasticJob says what a training job should start with, and may keep it.
+	PlanElasticJob(context.Context, *connect.Request[v1.PlanElasticJobRequest]) (*connect.Response[v1.PlanElasticJobResponse], error)
+	// GetElasticJob says what is known of a training job, and every decision on it.
+	GetElasticJob(context.Context, *connect.Request[v1.GetElasticJobRequest]) (*connect.Response[v1.GetElasticJobResponse], error)
+	// ListElasticJobs lists training jobs.
+	ListElasticJobs(context.Context, *connect.Request[v1.ListElasticJobsRequest]) (*connect.Response[v1.ListElasticJobsResponse], error)
+	// ReportElastic takes what training jobs report and what happened to them, and says what
+	// they should run on now.
+	ReportElastic(context.Context, *connect.Request[v1.ReportElasticRequest]) (*connect.Response[v1.ReportElasticResponse], error)
+	// FinishElasticJob ends a training job; later ones learn from it.
+	FinishElasticJob(context.Context, *connect.Request[v1.FinishElasticJobRequest]) (*connect.Response[v1.FinishElasticJobResponse], error)
 	// ListPeers lists the peers that the daemon knows.
 	ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error)
 	// ResetPeers forgets remembered peers and all pauses between dials, empties the
@@ -894,6 +991,36 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(karasuServiceMethods.ByName("FollowCheckpoint")),
 		connect.WithHandlerOptions(opts...),
 	)
+	karasuServicePlanElasticJobHandler := connect.NewUnaryHandler(
+		KarasuServicePlanElasticJobProcedure,
+		svc.PlanElasticJob,
+		connect.WithSchema(karasuServiceMethods.ByName("PlanElasticJob")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceGetElasticJobHandler := connect.NewUnaryHandler(
+		KarasuServiceGetElasticJobProcedure,
+		svc.GetElasticJob,
+		connect.WithSchema(karasuServiceMethods.ByName("GetElasticJob")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceListElasticJobsHandler := connect.NewUnaryHandler(
+		KarasuServiceListElasticJobsProcedure,
+		svc.ListElasticJobs,
+		connect.WithSchema(karasuServiceMethods.ByName("ListElasticJobs")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceReportElasticHandler := connect.NewUnaryHandler(
+		KarasuServiceReportElasticProcedure,
+		svc.ReportElastic,
+		connect.WithSchema(karasuServiceMethods.ByName("ReportElastic")),
+		connect.WithHandlerOptions(opts...),
+	)
+	karasuServiceFinishElasticJobHandler := connect.NewUnaryHandler(
+		KarasuServiceFinishElasticJobProcedure,
+		svc.FinishElasticJob,
+		connect.WithSchema(karasuServiceMethods.ByName("FinishElasticJob")),
+		connect.WithHandlerOptions(opts...),
+	)
 	karasuServiceListPeersHandler := connect.NewUnaryHandler(
 		KarasuServiceListPeersProcedure,
 		svc.ListPeers,
@@ -1020,6 +1147,16 @@ func NewKarasuServiceHandler(svc KarasuServiceHandler, opts ...connect.HandlerOp
 			karasuServiceSimulateCheckpointsHandler.ServeHTTP(w, r)
 		case KarasuServiceFollowCheckpointProcedure:
 			karasuServiceFollowCheckpointHandler.ServeHTTP(w, r)
+		case KarasuServicePlanElasticJobProcedure:
+			karasuServicePlanElasticJobHandler.ServeHTTP(w, r)
+		case KarasuServiceGetElasticJobProcedure:
+			karasuServiceGetElasticJobHandler.ServeHTTP(w, r)
+		case KarasuServiceListElasticJobsProcedure:
+			karasuServiceListElasticJobsHandler.ServeHTTP(w, r)
+		case KarasuServiceReportElasticProcedure:
+			karasuServiceReportElasticHandler.ServeHTTP(w, r)
+		case KarasuServiceFinishElasticJobProcedure:
+			karasuServiceFinishElasticJobHandler.ServeHTTP(w, r)
 		case KarasuServiceListPeersProcedure:
 			karasuServiceListPeersHandler.ServeHTTP(w, r)
 		case KarasuServiceResetPeersProcedure:
@@ -1145,6 +1282,26 @@ func (UnimplementedKarasuServiceHandler) SimulateCheckpoints(context.Context, *c
 
 func (UnimplementedKarasuServiceHandler) FollowCheckpoint(context.Context, *connect.Request[v1.FollowCheckpointRequest]) (*connect.Response[v1.FollowCheckpointResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.FollowCheckpoint is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) PlanElasticJob(context.Context, *connect.Request[v1.PlanElasticJobRequest]) (*connect.Response[v1.PlanElasticJobResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.PlanElasticJob is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) GetElasticJob(context.Context, *connect.Request[v1.GetElasticJobRequest]) (*connect.Response[v1.GetElasticJobResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.GetElasticJob is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ListElasticJobs(context.Context, *connect.Request[v1.ListElasticJobsRequest]) (*connect.Response[v1.ListElasticJobsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ListElasticJobs is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) ReportElastic(context.Context, *connect.Request[v1.ReportElasticRequest]) (*connect.Response[v1.ReportElasticResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.ReportElastic is not implemented"))
+}
+
+func (UnimplementedKarasuServiceHandler) FinishElasticJob(context.Context, *connect.Request[v1.FinishElasticJobRequest]) (*connect.Response[v1.FinishElasticJobResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("karasu.v1.KarasuService.FinishElasticJob is not implemented"))
 }
 
 func (UnimplementedKarasuServiceHandler) ListPeers(context.Context, *connect.Request[v1.ListPeersRequest]) (*connect.Response[v1.ListPeersResponse], error) {
