@@ -82,7 +82,9 @@ type App struct {
 	stageModels     *commons.StageModels
 	stageModelsSaid saidModels
 	elastic         *elastic.Service
-	server          *api.Server
+	// elasticHTTP is nil where the configuration does not ask for it.
+	elasticHTTP *elastic.Server
+	server      *api.Server
 	// metrics is nil where the configuration does not ask for it.
 	metrics   *metrics.Server
 	syncWatch syncWatch
@@ -203,7 +205,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if err != nil {
 		return nil, err
 	}
-	if a.elastic, err = a.newElastic(ctx); err != nil {
+	if err = a.newElastic(ctx); err != nil {
 		return nil, err
 	}
 	observe, err := a.newMetrics()
@@ -257,6 +259,11 @@ func (a *App) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	if a.elasticHTTP != nil {
+		if err := a.elasticHTTP.Start(ctx); err != nil {
+			return err
+		}
+	}
 	if a.metrics != nil {
 		return a.metrics.Start(ctx)
 	}
@@ -269,6 +276,9 @@ func (a *App) Stop(ctx context.Context) error {
 	var err error
 	if a.metrics != nil {
 		err = a.metrics.Stop(ctx)
+	}
+	if a.elasticHTTP != nil {
+		err = errors.Join(err, a.elasticHTTP.Stop(ctx))
 	}
 	if a.server != nil {
 		err = errors.Join(err, a.server.Stop(ctx))
