@@ -56,6 +56,8 @@ type cli struct {
 
 	Predict predictCmd `cmd:"" help:"Predict how long a job takes, also on clusters that it never ran on."`
 
+	Elastic elasticCmd `cmd:"" help:"What a distributed training job should run on, at its start and while it runs."`
+
 	Doctor  doctorCmd  `cmd:"" help:"What works, what does not, and what to do. Works without a daemon, too."`
 	Peers   peersCmd   `cmd:"" help:"Peers that the daemon knows."`
 	Topics  topicsCmd  `cmd:"" help:"Topics, and what is known under each."`

@@ -158,18 +158,23 @@ func FromDecision(d elastic.Decision) *karasuv1.ElasticDecision {
 	return m
 }
 
-// fromReport returns the message of a report without its pods.
-func fromReport(r *elastic.Report) *karasuv1.ElasticReport {
-	if r == nil {
-		return nil
-	}
-	return &karasuv1.ElasticReport{
+// FromReport returns the message of a report.
+func FromReport(r elastic.Report) *karasuv1.ElasticReport {
+	m := &karasuv1.ElasticReport{
 		Job: r.Job, UnixMillis: wire.FromTime(r.Time), Step: float64(r.Step), Samples: r.Samples, StepsPerSecond: r.StepsPerSecond,
 		Seconds: r.Seconds, Workers: uint32(r.Workers), Servers: uint32(r.Servers),
 	}
+	for _, p := range r.Pods {
+		m.Pods = append(m.Pods, &karasuv1.ElasticPodUsage{
+			Name: p.Name, Role: string(p.Role), Cpu: p.CPU, CpuLimit: p.CPULimit,
+			MemoryBytes: p.Memory, MemoryLimitBytes: p.MemoryLimit, StepSeconds: p.StepSeconds,
+		})
+	}
+	return m
 }
 
-func fromEvent(e elastic.Event) *karasuv1.ElasticEvent {
+// FromEvent returns the message of an event.
+func FromEvent(e elastic.Event) *karasuv1.ElasticEvent {
 	return &karasuv1.ElasticEvent{
 		Job: e.Job, UnixMillis: wire.FromTime(e.Time), Kind: string(e.Kind), Role: string(e.Role), Pod: e.Pod,
 		Pods: uint32(e.Pods), MemoryBytes: e.Memory,
@@ -181,7 +186,10 @@ func fromEvent(e elastic.Event) *karasuv1.ElasticEvent {
 func FromState(s elastic.JobState, finished time.Time, all bool) *karasuv1.ElasticStatus {
 	m := &karasuv1.ElasticStatus{
 		Job: FromJob(s.Job), StartedUnixMillis: wire.FromTime(s.Started), Plan: FromPlan(s.Plan), History: s.History,
-		Reports: uint32(s.Reports), Changes: uint32(s.Changes), LastReport: fromReport(s.Last), LastDecision: FromDecision(s.LastDecision),
+		Reports: uint32(s.Reports), Changes: uint32(s.Changes), LastDecision: FromDecision(s.LastDecision),
+	}
+	if s.Last != nil {
+		m.LastReport = FromReport(*s.Last)
 	}
 	if !finished.IsZero() {
 		m.FinishedUnixMillis = wire.FromTime(finished)
@@ -194,7 +202,7 @@ func FromState(s elastic.JobState, finished time.Time, all bool) *karasuv1.Elast
 		m.Decisions = append(m.Decisions, FromDecision(d))
 	}
 	for _, e := range s.Events {
-		m.Events = append(m.Events, fromEvent(e))
+		m.Events = append(m.Events, FromEvent(e))
 	}
 	return m
 }
