@@ -120,8 +120,8 @@ func binarySize(bytes float64) string {
 	return humanize.IBytes(uint64(bytes))
 }
 
-// moment prints a time in UTC; 0 is unknown.
-func moment(millis float64) string {
+// timeOf prints a time in UTC; 0 is unknown.
+func timeOf(millis float64) string {
 	if millis == 0 {
 		return unknown
 	}

@@ -55,7 +55,7 @@ func (c elasticStatusCmd) Run(a *app) error {
 			d := j.GetLastDecision()
 			t.add(shorten(clean(j.GetJob().GetId()), maxNameColumns), j.GetJob().GetFramework()+"/"+j.GetJob().GetAlgorithm(),
 				running+"/"+number(j.GetPlan().GetWorkers().GetReplicas()), servers(j.GetPlan()), step, perSecond(r.GetStepsPerSecond()),
-				number(j.GetReports()), number(j.GetChanges()), moment(j.GetFinishedUnixMillis()),
+				number(j.GetReports()), number(j.GetChanges()), timeOf(j.GetFinishedUnixMillis()),
 				fmt.Sprintf("%d %s", d.GetNumber(), d.GetKind()), shorten(clean(d.GetReason()), 60))
 		}
 		t.hideUnknown("FINISHED", "SERVERS").print(w, "No training job is kept. Begin one with: karasu elastic plan --start --job NAME")
@@ -76,18 +76,18 @@ func printElasticJob(w *bytes.Buffer, s *karasuv1.ElasticStatus) {
 	if j.GetMachineType() != "" {
 		fmt.Fprintf(w, ", on %s", clean(j.GetMachineType()))
 	}
-	fmt.Fprintf(w, "\nstarted   %s, by %s\n", moment(s.GetStartedUnixMillis()), clean(s.GetHistory()))
+	fmt.Fprintf(w, "\nstarted   %s, by %s\n", timeOf(s.GetStartedUnixMillis()), clean(s.GetHistory()))
 	if s.GetFinishedUnixMillis() > 0 {
-		fmt.Fprintf(w, "finished  %s\n", moment(s.GetFinishedUnixMillis()))
+		fmt.Fprintf(w, "finished  %s\n", timeOf(s.GetFinishedUnixMillis()))
 	}
 	fmt.Fprintf(w, "plan      %s\n", planText(s.GetPlan()))
 	if r := s.GetLastReport(); r != nil {
 		fmt.Fprintf(w, "reported  %s at %s: step %.0f, %s steps/s with %s\n", plural(s.GetReports(), "report, the last", "reports, the last"),
-			moment(r.GetUnixMillis()), r.GetStep(), perSecond(r.GetStepsPerSecond()), plural(r.GetWorkers(), "worker", "workers"))
+			timeOf(r.GetUnixMillis()), r.GetStep(), perSecond(r.GetStepsPerSecond()), plural(r.GetWorkers(), "worker", "workers"))
 	} else {
 		fmt.Fprintf(w, "reported  nothing yet\n")
 	}
-	fmt.Fprintf(w, "decided   %s at %s: %s\n", d.GetKind(), moment(d.GetUnixMillis()), clean(d.GetReason()))
+	fmt.Fprintf(w, "decided   %s at %s: %s\n", d.GetKind(), timeOf(d.GetUnixMillis()), clean(d.GetReason()))
 	if len(s.GetSpeeds()) == 0 {
 		return
 	}
@@ -134,13 +134,13 @@ func (c elasticExplainCmd) Run(a *app) error {
 			explainDecision(w, d)
 		}
 		if d := s.GetLastDecision(); d.GetKind() == "none" {
-			fmt.Fprintf(w, "\nLast look, %s: no change, %s\n", moment(d.GetUnixMillis()), clean(d.GetReason()))
+			fmt.Fprintf(w, "\nLast look, %s: no change, %s\n", timeOf(d.GetUnixMillis()), clean(d.GetReason()))
 		}
 	})
 }
 
 func explainDecision(w *bytes.Buffer, d *karasuv1.ElasticDecision) {
-	fmt.Fprintf(w, "%d. %s, %s: %s\n", d.GetNumber(), d.GetKind(), moment(d.GetUnixMillis()), clean(d.GetReason()))
+	fmt.Fprintf(w, "%d. %s, %s: %s\n", d.GetNumber(), d.GetKind(), timeOf(d.GetUnixMillis()), clean(d.GetReason()))
 	if before := planText(d.GetBefore()); d.GetKind() != "start" {
 		fmt.Fprintf(w, "   from %s\n", before)
 	}
