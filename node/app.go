@@ -15,6 +15,7 @@ import (
 	"github.com/karasu-project/karasu/model"
 	"github.com/karasu-project/karasu/node/advisor"
 	"github.com/karasu-project/karasu/node/api"
+	"github.com/karasu-project/karasu/node/brain"
 	"github.com/karasu-project/karasu/node/checkpoint"
 	"github.com/karasu-project/karasu/node/elastic"
 	"github.com/karasu-project/karasu/node/exchange"
@@ -84,6 +85,8 @@ type App struct {
 	elastic         *elastic.Service
 	// elasticHTTP is nil where the configuration does not ask for it.
 	elasticHTTP *elastic.Server
+	// brain is nil where the configuration does not ask for it.
+	brain *brain.Server
 	server      *api.Server
 	// metrics is nil where the configuration does not ask for it.
 	metrics   *metrics.Server
@@ -213,6 +216,7 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 		return a, err
 	}
 	a.checkpoints = a.newCheckpoints()
+	a.brain = a.newBrain()
 	token := ""
 	if config.API.TCP != "" {
 		if token, err = home.Token(); err != nil {
@@ -264,6 +268,11 @@ func (a *App) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	if a.brain != nil {
+		if err := a.brain.Start(ctx); err != nil {
+			return err
+		}
+	}
 	if a.metrics != nil {
 		return a.metrics.Start(ctx)
 	}
@@ -276,6 +285,9 @@ func (a *App) Stop(ctx context.Context) error {
 	var err error
 	if a.metrics != nil {
 		err = a.metrics.Stop(ctx)
+	}
+	if a.brain != nil {
+		err = errors.Join(err, a.brain.Stop(ctx))
 	}
 	if a.elasticHTTP != nil {
 		err = errors.Join(err, a.elasticHTTP.Stop(ctx))

@@ -106,6 +106,7 @@ organisation = %q
 
 [elastic]
 # http = "127.0.0.1:7748"    # where training jobs report; asks for no token, so this host only
+# brain = "127.0.0.1:50001"  # where DLRover masters ask; no authentication, see docs/dlrover.md
 # cores = 400                # that all training jobs may use together; no limit without it
 # memory = "1600GiB"
 
