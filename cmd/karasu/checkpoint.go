@@ -41,7 +41,7 @@ type goalFlags struct {
 	MaxOverhead    *overhead    `help:"Longest that the writes may take, as a share of the job's time: 0.05 or 5%. Default: 5%." placeholder:"SHARE"`
 	Never          []string     `help:"A stage that cannot be persisted: its number, or a part of its call site. Can be repeated." sep:"none" placeholder:"STAGE"`
 	Cuts           cutCount     `help:"At most so many cuts, one after the other. Default: 1." placeholder:"K"`
-	Hotspots       []string     `help:"Hosts whose storage is short: only what lies there counts as freed." placeholder:"HOSTS"`
+	Hotspots       hostNames    `help:"Hosts whose storage is short: only what lies there counts as freed." placeholder:"HOSTS,..."`
 }
 
 // message is what the daemon is asked for; objective is the command's default.
@@ -161,10 +161,38 @@ func (c *cutCount) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// hostNames are names between commas.
+type hostNames []string
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (h *hostNames) UnmarshalText(text []byte) error {
+	for name := range strings.SplitSeq(string(text), ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			return fmt.Errorf("must be names of hosts between commas, none of them empty: %q", text)
+		}
+		*h = append(*h, name)
+	}
+	return nil
+}
+
 // targetFlags name past runs.
 type targetFlags struct {
 	App string `help:"An application: its ID, its run's ID or the first digits of it." placeholder:"APP" xor:"target"`
 	Job string `help:"A recurring job, or the name of an application that no rule names." placeholder:"JOB" xor:"target"`
+}
+
+// callSite is the name of a stage in at most so many columns: what does not fit lacks the
+// folders of its file, and not the line.
+func callSite(name string, most int) string {
+	name = clean(name)
+	const at = " at "
+	if i := strings.LastIndex(name, at); i >= 0 && columns(name) > most {
+		i += len(at)
+		if k := strings.LastIndexAny(name[i:], `/\`); k >= 0 {
+			name = name[:i] + "…" + name[i+k:]
+		}
+	}
+	return shorten(name, most)
 }
 
 // byteTime prints bytes x seconds in bytes x hours: 3.2 GBh.

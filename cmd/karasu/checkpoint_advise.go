@@ -40,6 +40,9 @@ func (c checkpointAdviseCmd) Run(a *app) error {
 	if c.App == "" && c.Job == "" {
 		return usagef("say what to advise on: --app APP for a past run, --job JOB for the next one")
 	}
+	if c.SVG != "" && c.SVG == c.Dot {
+		return usagef("--svg and --dot name the same file: %s", c.SVG)
+	}
 	for _, f := range [][2]string{{"--svg", c.SVG}, {"--dot", c.Dot}} {
 		if f[1] == "" {
 			continue
@@ -78,7 +81,7 @@ func printAdvice(w *bytes.Buffer, m *karasuv1.AdviseCheckpointResponse) {
 		what = "A run of " + clean(m.GetJob()) + " with the stages of " + clean(m.GetApp())
 	}
 	fmt.Fprintf(w, "%s, from %s.\n", what, clean(m.GetBasis().GetSummary()))
-	fmt.Fprintf(w, "%s, %s, %s of outputs, %s of temporary storage.\n", plural(len(m.GetStages()), "stage", "stages"), seconds(m.GetJobSeconds()),
+	fmt.Fprintf(w, "%s, %s, %s of outputs, %s of temporary storage.\n", plural(len(m.GetStages()), "stage", "stages"), instant(m.GetJobSeconds()),
 		amount(m.GetOutputBytes()), byteTime(m.GetByteSeconds()))
 	if len(m.GetCuts()) == 0 {
 		fmt.Fprintln(w, "\nPersist nothing.")
@@ -91,7 +94,11 @@ func printAdvice(w *bytes.Buffer, m *karasuv1.AdviseCheckpointResponse) {
 		by[s.GetId()] = s
 	}
 	for _, c := range m.GetCuts() {
-		fmt.Fprintf(w, "\nWhen all of %s before the cut have ended, at %s, persist:\n\n", plural(len(c.GetBefore()), "stage", "stages"), instant(c.GetSeconds()))
+		before := "stage before the cut has ended"
+		if n := len(c.GetBefore()); n > 1 {
+			before = number(uint32(n)) + " stages before the cut have ended"
+		}
+		fmt.Fprintf(w, "\nWhen the %s, at %s, persist:\n\n", before, instant(c.GetSeconds()))
 		printPersist(w, c, by)
 	}
 	fmt.Fprintln(w)
@@ -113,14 +120,14 @@ func instant(s float64) string {
 
 func printPersist(w *bytes.Buffer, c *karasuv1.CheckpointCut, by map[uint32]*karasuv1.CheckpointStage) {
 	if len(c.GetPersist()) == 0 {
-		fmt.Fprintln(w, "  nothing: no later stage reads any of their outputs. A job that starts again leaves them out.")
+		fmt.Fprintf(w, "  nothing: no later stage reads what %s wrote. A job that starts again leaves out what they do.\n", stageNumbers(c.GetBefore()))
 		return
 	}
 	t := newTable(">STAGE", ">OUTPUT", ">80% FROM", ">TO", ">ENDS", "KIND", "CALL SITE", "OPERATORS")
 	for _, id := range c.GetPersist() {
 		s := by[id]
 		t.add(fmt.Sprint(id), amount(s.GetBytes()), optional(s.BytesLow, size), optional(s.BytesHigh, size), instant(s.GetEndSeconds()), s.GetKind(),
-			dash(shorten(clean(s.GetName()), 48)), dash(shorten(clean(strings.Join(s.GetOperators(), ", ")), 48)))
+			dash(callSite(s.GetName(), 48)), dash(shorten(clean(strings.Join(s.GetOperators(), ", ")), 48)))
 	}
 	t.hideUnknown("80% FROM", "TO", "OPERATORS").print(w, "")
 }

@@ -144,5 +144,13 @@ func printSimulated(w *bytes.Buffer, m *karasuv1.SimulateCheckpointsResponse) {
 
 func addSimulated(t *table, run []string, p *karasuv1.SimulatedCheckpoint) {
 	t.add(append(run, p.GetPolicy(), instant(p.GetSeconds()), instant(p.GetLostSeconds()), instant(p.GetWriteSeconds()),
-		fmt.Sprintf("%.3g", p.GetFailures()), percent(p.GetUnfinished()))...)
+		failureCount(p.GetFailures()), percent(p.GetUnfinished()))...)
+}
+
+// failureCount prints a mean number of failures, of which a simulation has at most a thousand.
+func failureCount(n float64) string {
+	if n >= 100 {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return fmt.Sprintf("%.3g", n)
 }

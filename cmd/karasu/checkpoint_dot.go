@@ -32,7 +32,7 @@ func cutDot(m *karasuv1.AdviseCheckpointResponse) []byte {
 		by[s.GetId()] = s
 		label := fmt.Sprintf("%d", s.GetId())
 		if s.GetName() != "" {
-			label += " " + shorten(clean(s.GetName()), 40)
+			label += " " + callSite(s.GetName(), 40)
 		}
 		label += "\n" + amount(s.GetBytes()) + ", " + instant(s.GetEndSeconds()-s.GetStartSeconds())
 		fmt.Fprintf(&b, "  s%d [label=%s", s.GetId(), dotText(label))

@@ -58,9 +58,12 @@ func (c checkpointFollowCmd) Run(a *app) error {
 	first := true
 	for {
 		begin := time.Now()
-		e, err := c.read(a.ctx)
+		e, running, err := c.read(a.ctx)
 		if err != nil {
 			return interrupted(a.ctx, err)
+		}
+		if first && e != nil && !e.Finished() && !running {
+			a.note("%s: its name says that the application has ended, but its end is missing: it may be cut; waiting for more", clean(c.Log))
 		}
 		switch {
 		case e != nil && e.Finished() && first:
@@ -93,26 +96,26 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// read reads the log as it is now; nil where it was just begun. When an application ends,
-// Spark takes .inprogress off its name.
-func (c checkpointFollowCmd) read(ctx context.Context) (*model.Execution, error) {
-	const running = ".inprogress"
+// read reads the log as it is now, nil where it was just begun, and whether its name says
+// that the application runs. When it ends, Spark takes .inprogress off the name.
+func (c checkpointFollowCmd) read(ctx context.Context) (e *model.Execution, running bool, err error) {
+	const suffix = ".inprogress"
 	log, err := oneLog(ctx, c.Log)
-	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(c.Log, running) {
-		log, err = oneLog(ctx, strings.TrimSuffix(c.Log, running))
+	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(c.Log, suffix) {
+		log, err = oneLog(ctx, strings.TrimSuffix(c.Log, suffix))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &ingest.Problem{File: c.Log, Text: "cannot be read: no such file or folder"}
+		return nil, false, &ingest.Problem{File: c.Log, Text: "cannot be read: no such file or folder"}
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	e, err := log.Read(ctx, spark.Options{Planned: true})
+	e, err = log.Read(ctx, spark.Options{Planned: true})
 	var p *ingest.Problem
 	if errors.As(err, &p) && (log.InProgress || log.Layout != spark.File || log.Bytes == 0) {
-		return nil, nil // just begun
+		return nil, log.InProgress, nil // just begun
 	}
-	return e, err
+	return e, log.InProgress, err
 }
 
 // oneLog finds the only log at a path.

@@ -204,3 +204,37 @@ func TestFollowIsInterrupted(t *testing.T) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
+
+// TestSnapshotEndsInWholeMilliseconds: in floating point, 67.121 s is less than 67121 ms, and
+// an end cut to milliseconds would be before an executor that is there until then.
+func TestSnapshotEndsInWholeMilliseconds(t *testing.T) {
+	start := time.UnixMilli(1772330400000).UTC()
+	for ms := int64(1); ms < 100_000; ms += 7 {
+		at := float64(ms) / 1000
+		e := atTime(&model.Execution{
+			Start: start, Executors: []model.Executor{{ID: "7", Cores: 1, RemovedSeconds: at + 1}},
+			Graph: &model.StageGraph{Stages: []model.Stage{{EndSeconds: at}}},
+		}, at)
+		if got := e.End.UnixMilli() - start.UnixMilli(); got != ms {
+			t.Fatalf("at %g s the application ends after %d ms", at, got)
+		}
+	}
+}
+
+// TestFollowALogThatWasCut says why nothing comes.
+func TestFollowALogThatWasCut(t *testing.T) {
+	env := decidingDaemon(t)
+	log := filepath.Join(t.TempDir(), "app-4")
+	write(t, log, logLines("app-4", 4)[0])
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, stderr growing
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, []string{"checkpoint", "follow", log, "--interval", "10ms"}, strings.NewReader(""), &out, &stderr, env)
+	}()
+	out.await(t, "0/3 stages")
+	cancel()
+	if code := <-done; code != exitOK || strings.Count(stderr.String(), "its end is missing: it may be cut; waiting for more") != 1 {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+}

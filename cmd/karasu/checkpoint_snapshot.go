@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +30,8 @@ func endsOf(g *model.StageGraph) []float64 {
 func atTime(e *model.Execution, at float64) *model.Execution {
 	out := *e
 	out.Graph, out.Outcome, out.EndEstimated, out.InputBytes = nil, 0, true, 0
-	out.End = e.Start.Add(time.Duration(at * 1e9))
+	// Logs are in milliseconds: 67.121 s must not become 67120 ms.
+	out.End = e.Start.Add(time.Duration(math.Round(at*1e3)) * time.Millisecond)
 	out.Executors = nil
 	for _, x := range e.Executors {
 		if x.AddedSeconds > at {

@@ -17,6 +17,8 @@ const (
 	cutWidth  = 1100.0
 	cutMargin = 40.0
 	cutTop    = 60.0
+	// cutLine is the height of a line of labels, cutLetter the width of a letter in it.
+	cutLine, cutLetter = 12.0, 6.2
 	// cutRow is the height of a lane, less where there are many; below cutTextRow without text.
 	cutRow, cutTextRow, cutHeight = 24.0, 14.0, 1400.0
 	// cutEdges bounds the edges that are drawn: more only make it black.
@@ -52,13 +54,41 @@ func lanes(stages []*karasuv1.CheckpointStage) (lane map[uint32]int, count int) 
 	return lane, len(free)
 }
 
+// cutLabel is what stands above the line of a cut, in so-manyth line of labels from below.
+type cutLabel struct {
+	text   string
+	middle float64 // pixels
+	line   int
+}
+
+// cutLabels places the labels of cuts so that none is on another or beyond the drawing, and
+// returns how many lines they need.
+func cutLabels(cuts []*karasuv1.CheckpointCut, x func(float64) float64) (labels []cutLabel, lines int) {
+	var ends []float64 // where the last label of each line ends
+	for i, c := range cuts {
+		l := cutLabel{text: fmt.Sprintf("cut %d at %s: %s", i+1, instant(c.GetSeconds()), amount(c.GetDurableBytes()))}
+		half := cutLetter * float64(len(l.text)) / 2
+		l.middle = min(max(x(c.GetSeconds()), half), cutWidth-half)
+		l.line = slices.IndexFunc(ends, func(end float64) bool { return end <= l.middle-half })
+		if l.line < 0 {
+			l.line = len(ends)
+			ends = append(ends, 0)
+		}
+		ends[l.line] = l.middle + half + cutLetter
+		labels = append(labels, l)
+	}
+	return labels, len(ends)
+}
+
 func cutSVG(m *karasuv1.AdviseCheckpointResponse) []byte {
 	lane, count := lanes(m.GetStages())
 	row := min(cutRow, max(2, (cutHeight-2*cutTop)/float64(max(1, count))))
-	height := cutTop + row*float64(count) + cutTop
 	length := max(m.GetJobSeconds(), 1e-9)
 	x := func(s float64) float64 { return cutMargin + s/length*(cutWidth-2*cutMargin) }
-	y := func(id uint32) float64 { return cutTop + row*float64(lane[id]) }
+	labels, lines := cutLabels(m.GetCuts(), x)
+	top := cutTop + cutLine*float64(max(0, lines-2)) // the margin has room for two
+	height := top + row*float64(count) + cutTop
+	y := func(id uint32) float64 { return top + row*float64(lane[id]) }
 
 	var b bytes.Buffer
 	text := func(x, y float64, anchor, s string) {
@@ -68,7 +98,7 @@ func cutSVG(m *karasuv1.AdviseCheckpointResponse) []byte {
 	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
 	text(cutMargin, 20, "start", m.GetJob()+": stages before a cut in colour, persisted outputs with a bold line")
 	for _, tick := range ticksOf(length) {
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e5e5e5"/>`+"\n", x(tick), cutTop-6, x(tick), height-cutTop+6)
+		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e5e5e5"/>`+"\n", x(tick), top-6, x(tick), height-cutTop+6)
 		text(x(tick), height-cutTop+20, "middle", instant(tick))
 	}
 	drawEdges(&b, m.GetStages(), x, func(id uint32) float64 { return y(id) + row/2 })
@@ -81,21 +111,21 @@ func cutSVG(m *karasuv1.AdviseCheckpointResponse) []byte {
 			stroke = `stroke="#d62728" stroke-width="2.5"`
 		}
 		width := max(1.5, x(s.GetEndSeconds())-x(s.GetStartSeconds()))
-		name := fmt.Sprintf("%d %s", s.GetId(), s.GetName())
+		id := fmt.Sprint(s.GetId())
 		fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" %s><title>%s</title></rect>`+"\n", x(s.GetStartSeconds()), y(s.GetId())+row*.1,
-			width, row*.8, fill, stroke, html.EscapeString(clean(name+": "+amount(s.GetBytes())+", "+instant(s.GetEndSeconds()-s.GetStartSeconds()))))
-		if letters := int(width / 6.5); row >= cutTextRow && letters >= len(fmt.Sprint(s.GetId())) {
-			text(x(s.GetStartSeconds())+3, y(s.GetId())+row*.68, "start", shorten(clean(name), letters))
+			width, row*.8, fill, stroke, html.EscapeString(clean(id+" "+s.GetName()+": "+amount(s.GetBytes())+", "+instant(s.GetEndSeconds()-s.GetStartSeconds()))))
+		if letters := int(width / 6.5); row >= cutTextRow && letters >= len(id) {
+			label := id // a number that is cut is another
+			if left := letters - len(id) - 1; left >= 3 {
+				label += " " + callSite(s.GetName(), left)
+			}
+			text(x(s.GetStartSeconds())+3, y(s.GetId())+row*.68, "start", label)
 		}
 	}
 	for i, c := range m.GetCuts() {
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#d62728" stroke-dasharray="6 4"/>`+"\n", x(c.GetSeconds()), cutTop-12, x(c.GetSeconds()), height-cutTop+6)
-		anchor := "middle"
-		if x(c.GetSeconds()) > cutWidth-3*cutMargin {
-			anchor = "end"
-		}
-		// Labels of cuts that are close are not on each other.
-		text(x(c.GetSeconds()), cutTop-16-12*float64(i%2), anchor, fmt.Sprintf("cut %d at %s: %s", i+1, instant(c.GetSeconds()), amount(c.GetDurableBytes())))
+		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#d62728" stroke-dasharray="6 4"/>`+"\n", x(c.GetSeconds()), top-12, x(c.GetSeconds()), height-cutTop+6)
+		l := labels[i]
+		text(l.middle, top-16-cutLine*float64(l.line), "middle", l.text)
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()

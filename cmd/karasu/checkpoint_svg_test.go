@@ -73,3 +73,70 @@ func TestTicksAreFew(t *testing.T) {
 		}
 	}
 }
+
+// TestCutLabelsAreApart: many cuts at about one time, and at both ends.
+func TestCutLabelsAreApart(t *testing.T) {
+	var cuts []*karasuv1.CheckpointCut
+	for i := range maxCuts {
+		cuts = append(cuts, &karasuv1.CheckpointCut{Seconds: float64(i * i), DurableBytes: 1e9})
+	}
+	labels, lines := cutLabels(cuts, func(s float64) float64 { return s * cutWidth / 1000 })
+	if len(labels) != maxCuts || lines < 3 {
+		t.Fatalf("%d labels in %d lines", len(labels), lines)
+	}
+	half := func(l cutLabel) float64 { return cutLetter * float64(len(l.text)) / 2 }
+	for i, l := range labels {
+		if l.line >= lines || l.middle < half(l) || l.middle > cutWidth-half(l) {
+			t.Errorf("label %d is at %g in line %d of %d", i, l.middle, l.line, lines)
+		}
+		for k, o := range labels[:i] {
+			if o.line == l.line && o.middle+half(o) > l.middle-half(l) {
+				t.Errorf("labels %d and %d are on each other", k, i)
+			}
+		}
+	}
+}
+
+// TestStageNumbersAreWhole: a box that has no room for a name has none for half a number.
+func TestStageNumbersAreWhole(t *testing.T) {
+	m := &karasuv1.AdviseCheckpointResponse{JobSeconds: 100}
+	for i := range 100 {
+		m.Stages = append(m.Stages, &karasuv1.CheckpointStage{
+			Id: uint32(100 + i), Name: "collect at job.py:1", StartSeconds: float64(i), EndSeconds: float64(i) + float64(i)/20,
+		})
+	}
+	found := 0
+	for _, line := range strings.Split(string(cutSVG(m)), "\n") {
+		if !strings.Contains(line, `text-anchor="start"`) || !strings.Contains(line, "…") {
+			continue
+		}
+		found++
+		var text struct {
+			Text string `xml:",chardata"`
+		}
+		if err := xml.Unmarshal([]byte(line), &text); err != nil {
+			t.Fatal(err)
+		}
+		if id, _, ok := strings.Cut(text.Text, " "); !ok || len(id) != 3 {
+			t.Errorf("a label is %q", text.Text)
+		}
+	}
+	if found == 0 {
+		t.Error("no label is shortened")
+	}
+}
+
+func TestCallSite(t *testing.T) {
+	for _, tt := range []struct{ name, want string }{
+		{"", ""},
+		{"map at Job.scala:12", "map at Job.scala:12"},
+		{"collect at /srv/jobs/nightly/orders/job.py:71", "collect at …/job.py:71"},
+		{`collect at C:\jobs\nightly\orders\job.py:71`, `collect at …\job.py:71`},
+		{"collect at anonymous function of a class:71", "collect at anonymous fun…"},
+		{"a\x1b[31m at /b", clean("a\x1b[31m at /b")},
+	} {
+		if got := callSite(tt.name, 25); got != tt.want {
+			t.Errorf("%q is %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

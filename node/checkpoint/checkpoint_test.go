@@ -268,7 +268,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown job", job("daily"), nil, private.ErrNoExecution, `"daily"`},
 		{"no stages", app("app-bare"), nil, checkpoint.ErrNoStages, "the record of spark/app-3"},
 		{"a job without stages", job("bare"), nil, checkpoint.ErrNoStages, "1 stored run"},
-		{"nothing to predict from", &karasuv1.CheckpointTarget{App: "app-other", Predicted: true}, nil, checkpoint.ErrNoPredictor, "import finished applications"},
+		{"nothing to predict from", &karasuv1.CheckpointTarget{App: "app-other", Predicted: true}, nil, checkpoint.ErrNoPredictor, "ended before this one is stored, and no peer shares a predictor; import finished applications"},
 		{"data size of a past run", &karasuv1.CheckpointTarget{App: "app-1", DataSize: 1}, nil, model.ErrInvalid, "past run"},
 		{"negative data size", &karasuv1.CheckpointTarget{Job: "nightly", DataSize: -1}, nil, model.ErrInvalid, "data size"},
 		{"no number", &karasuv1.CheckpointTarget{Job: "nightly", DataSize: math.NaN()}, nil, model.ErrInvalid, "data size"},
@@ -303,9 +303,10 @@ func TestAssumptions(t *testing.T) {
 	e.Graph.Stages[2].EndSeconds = e.Graph.Stages[2].StartSeconds
 	e.Graph.Stages[3].EndEstimated = true
 	e.Outcome = 0
+	e.Quality.Notes = []string{"stages that depend on each other in a cycle; those edges are left out"}
 	m := advise(t, over(t, e), app("app-1"), wide())
 	all := strings.Join(m.GetBasis().GetAssumptions(), "\n")
-	for _, want := range []string{"it wrote nothing", "no time passed", "the end of the last task is taken", "how it ended"} {
+	for _, want := range []string{"it wrote nothing", "no time passed", "the end of the last task is taken", "how it ended", "when it was imported: stages that depend on each other in a cycle"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("assumptions do not say %q:\n%s", want, all)
 		}

@@ -171,7 +171,7 @@ func (p *predictor) byGeneral(job stage.Job, finished func(int) bool) (*stage.Fo
 			Summary: fmt.Sprintf("%s of peers; the own store holds %s to learn from", counted(len(all), "predictor"), counted(g.jobs, "application"))}, nil
 	}
 	if g.own == nil {
-		return nil, nil, fmt.Errorf("%w: no completed application with stages is stored, and no peer shares a predictor; import finished applications first", ErrNoPredictor)
+		return nil, nil, fmt.Errorf("%w: no completed application with stages that ended before this one is stored, and no peer shares a predictor; import finished applications first", ErrNoPredictor)
 	}
 	f, err := g.own.Predict(job, finished)
 	if err != nil {

@@ -56,7 +56,7 @@ func (g *goal) measured(e *model.Execution) (*jobGraph, error) {
 		return nil, fmt.Errorf("stages of %s: %w", e.Origin, err)
 	}
 	out := newJobGraph(graph, stages, e.Framework)
-	out.assumptions = notes
+	out.assumptions = append(notes, recordNotes(e)...)
 	for _, a := range assumed {
 		out.assumptions = append(out.assumptions, a.String())
 	}
@@ -64,6 +64,16 @@ func (g *goal) measured(e *model.Execution) (*jobGraph, error) {
 		out.assumptions = append(out.assumptions, "its record does not tell how it ended: it is taken to end with its last stage")
 	}
 	return out, nil
+}
+
+// recordNotes are what a record says of its own making, such as edges of a cycle that were
+// left out.
+func recordNotes(e *model.Execution) []string {
+	out := make([]string, 0, len(e.Quality.Notes))
+	for _, n := range e.Quality.Notes {
+		out = append(out, "when it was imported: "+n)
+	}
+	return out
 }
 
 // stagesOf are an execution's stages, each once.
@@ -105,7 +115,7 @@ func (g *goal) predicted(e *model.Execution, f *stage.Forecast) (*jobGraph, erro
 		return nil, fmt.Errorf("predicted stages of %s: %w", e.Origin, err)
 	}
 	out := newJobGraph(graph, stages, e.Framework)
-	out.forecast, out.assumptions = by, notes
+	out.forecast, out.assumptions = by, append(notes, recordNotes(e)...)
 	return out, nil
 }
 

@@ -67,7 +67,7 @@ func (a *Advisor) Simulate(ctx context.Context, req *karasuv1.SimulateCheckpoint
 	}
 	for _, m := range out.GetMean() {
 		if m.GetUnfinished() > 0 {
-			out.Notes = append(out.Notes, "some plays were given up after a thousand failures: the job hardly ever ends at this rate")
+			out.Notes = append(out.Notes, "some plays were given up after a thousand failures, and their time is that until then: the job hardly ever ends at this rate")
 			break
 		}
 	}
