@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -120,12 +119,12 @@ func binarySize(bytes float64) string {
 	return humanize.IBytes(uint64(bytes))
 }
 
-// timeOf prints a time in UTC; 0 is unknown.
+// timeOf prints a time; 0 is unknown.
 func timeOf(millis float64) string {
 	if millis == 0 {
 		return unknown
 	}
-	return time.UnixMilli(int64(millis)).UTC().Format("2006-01-02 15:04:05")
+	return localTime(int64(millis))
 }
 
 // perSecond prints a speed; 0 is not measured.
@@ -138,7 +137,7 @@ func perSecond(v float64) string {
 
 // printDecision says what was decided and why.
 func printDecision(w *bytes.Buffer, d *karasuv1.ElasticDecision) {
-	fmt.Fprintf(w, "%s\n  because %s\n", planText(d.GetPlan()), clean(d.GetReason()))
+	fmt.Fprintf(w, "%s\n  reason: %s\n", planText(d.GetPlan()), clean(d.GetReason()))
 }
 
 // printEvidence lists the figures behind a decision.

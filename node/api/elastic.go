@@ -32,6 +32,9 @@ func (s *Service) PlanElasticJob(ctx context.Context, req *connect.Request[karas
 	if err != nil {
 		return nil, err
 	}
+	if elastic.Uninformed(d) {
+		notes = append([]string{"nothing is known of jobs like this one, own or peers': safe defaults, which change as it reports"}, notes...)
+	}
 	out := &karasuv1.PlanElasticJobResponse{Decision: elastic.FromDecision(d), Notes: notes}
 	for _, f := range s.Elastic.Finished() {
 		if f.Summary.Reports > 0 {

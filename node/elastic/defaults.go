@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/karasu-project/karasu/optimizer/elastic"
 )
@@ -32,6 +33,11 @@ func WithDefaults(j elastic.Job) (elastic.Job, []string) {
 		fill("parameter server", &j.Current.Servers.Pod)
 	}
 	return j, notes
+}
+
+// Uninformed says that a first plan rests on no other job.
+func Uninformed(d elastic.Decision) bool {
+	return slices.ContainsFunc(d.Evidence, func(e elastic.Evidence) bool { return e.Name == "similar jobs" && e.Value == 0 })
 }
 
 // atMost bounds a value; a bound of 0 is none.
