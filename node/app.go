@@ -86,8 +86,8 @@ type App struct {
 	// elasticHTTP is nil where the configuration does not ask for it.
 	elasticHTTP *elastic.Server
 	// brain is nil where the configuration does not ask for it.
-	brain *brain.Server
-	server      *api.Server
+	brain  *brain.Server
+	server *api.Server
 	// metrics is nil where the configuration does not ask for it.
 	metrics   *metrics.Server
 	syncWatch syncWatch
