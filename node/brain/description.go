@@ -49,8 +49,17 @@ type description struct {
 	heard uint64
 }
 
-// job is the job that a description is of, running on a plan or, if that is zero, on what it
-// asked for.
+// planned is what the job will run on, as far as known: what the user asks for, which the
+// master keeps to, or what the master was told.
+func (d description) planned() optimizer.Plan {
+	if d.Asked.Workers.Replicas > 0 {
+		return d.Asked
+	}
+	return d.told
+}
+
+// job is the job that a description is of, running on so many workers and servers of a plan
+// or, if it has none, on what was asked for.
 func (d description) job(id string, running optimizer.Plan, alias func(string) string) optimizer.Job {
 	s := d.Settings
 	j := optimizer.Job{

@@ -135,7 +135,7 @@ func (b *Brain) plan(ctx context.Context, a asking, ask part) (*brainv1.JobOptim
 			return nil, fmt.Errorf("job %q: %w at %s", model.Clip(a.id), errEnded, last.At.UTC().Format(time.RFC3339))
 		}
 		// It has not reported yet, and will start as it was told.
-		if decision, err = b.Jobs.Preview(ctx, d.job(a.id, d.told, b.Alias)); err != nil {
+		if decision, err = b.Jobs.Preview(ctx, d.job(a.id, d.planned(), b.Alias)); err != nil {
 			return nil, err
 		}
 	case err != nil:
@@ -155,7 +155,7 @@ func (b *Brain) plan(ctx context.Context, a asking, ask part) (*brainv1.JobOptim
 // looks for workers in their group, and for parameter servers among the single pods.
 func (b *Brain) repair(ctx context.Context, a asking) (*brainv1.JobOptimizePlan, error) {
 	d, _ := b.described.get(a.id)
-	state, err := b.kept(ctx, a.id, a.at, jobOfPod(a.oom[0].Pod), d.told)
+	state, err := b.kept(ctx, a.id, a.at, jobOfPod(a.oom[0].Pod), d.planned())
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,10 @@ func describing(m *brainv1.JobMetrics) (func(*description) error, error) {
 	switch m.GetMetricsType() {
 	case brainv1.MetricsType_Training_Hyper_Params:
 		h := m.GetTrainingHyperParams()
-		return func(d *description) error { d.Batch, d.Epochs, d.Steps = h.GetBatchSize(), h.GetEpoch(), h.GetMaxSteps(); return nil },
+		return func(d *description) error {
+				d.Batch, d.Epochs, d.Steps = h.GetBatchSize(), h.GetEpoch(), h.GetMaxSteps()
+				return nil
+			},
 			counts(field{"batch_size", h.GetBatchSize(), math.MaxInt32}, field{"epoch", h.GetEpoch(), math.MaxInt32}, field{"max_steps", h.GetMaxSteps(), maxCount})
 	case brainv1.MetricsType_Workflow_Feature:
 		name := model.NormalizeName(m.GetWorkflowFeature().GetJobName())
