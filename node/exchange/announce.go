@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/peer"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/karasu-project/karasu/model"
@@ -32,6 +33,11 @@ const (
 	maxFollowed = 32
 	// maxNames bounds the organisations that are named with a topic.
 	maxNames = 16
+	// maxHeard and maxHeardOf bound what is remembered of others' announcements, of all
+	// and of one organisation, in topics and one more for each announcement: some 150
+	// bytes each. What is above is left out until it is announced anew.
+	maxHeard   = 1 << 17
+	maxHeardOf = 4 * (commons.MaxServed + 1)
 )
 
 // KnownTopic is a topic that nodes announce, this one included.
@@ -45,10 +51,25 @@ type KnownTopic struct {
 	Joined bool
 }
 
-// heard is an announcement that counts.
+// heard is an announcement that counts. Its record is without its body and envelope.
 type heard struct {
 	record *commons.Record
 	served []commons.Served
+}
+
+// heardSize says how much is remembered, in all and by author.
+type heardSize struct {
+	all int
+	of  map[peer.ID]int
+}
+
+func (s *heardSize) add(h *heard) {
+	s.all += 1 + len(h.served)
+	s.of[h.record.Author] += 1 + len(h.served)
+}
+
+func (s *heardSize) fits(h *heard) bool {
+	return s.all+1+len(h.served) <= maxHeard && s.of[h.record.Author]+1+len(h.served) <= maxHeardOf
 }
 
 // announceLoop keeps this node's announcement in step with what it holds, and joins
@@ -95,9 +116,17 @@ func (e *Exchange) hear() error {
 	before := e.heard
 	e.mu.Unlock()
 	after := make(map[commons.ID]*heard, len(entries))
+	size := heardSize{of: make(map[peer.ID]int)}
 	for _, entry := range entries {
 		if h, known := before[entry.ID]; known {
 			after[entry.ID] = h
+			if h != nil {
+				size.add(h)
+			}
+		}
+	}
+	for _, entry := range entries {
+		if _, known := before[entry.ID]; known {
 			continue
 		}
 		r, err := e.opts.Store.Get(entry.ID)
@@ -107,9 +136,16 @@ func (e *Exchange) hear() error {
 		if err != nil {
 			return err
 		}
-		after[entry.ID] = nil // something else, which need not be read again
-		if served, err := commons.DecodeAnnouncement(r); err == nil {
-			after[entry.ID] = &heard{r, served}
+		after[entry.ID] = nil // something else, or too much, which need not be read again
+		served, err := commons.DecodeAnnouncement(r)
+		if err != nil {
+			continue
+		}
+		head := *r
+		head.Envelope, head.Body = nil, nil
+		if h := (&heard{&head, served}); size.fits(h) || e.opts.Store.IsOwn(r.ID) {
+			after[entry.ID] = h
+			size.add(h)
 		}
 	}
 	e.mu.Lock()

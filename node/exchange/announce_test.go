@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/karasu-project/karasu/model"
@@ -145,6 +146,49 @@ func TestHostileAnnouncements(t *testing.T) {
 	})
 	m.publish(tp, bad.Envelope)
 	eventually(t, "a malformed one is refused", func() bool { return b.ex.Stats().Rejected[BadBody] == 1 })
+}
+
+// TestHeardIsBounded: of the announcements of one organisation, and of all together, so
+// much is remembered that memory is bounded, and none of its
+// envelope.
+func TestHeardIsBounded(t *testing.T) {
+	author := func(i int) peer.ID { return peer.ID(fmt.Sprint("author ", i)) }
+	full := func(i int) *heard {
+		return &heard{&commons.Record{Author: author(i)}, make([]commons.Served, commons.MaxServed)}
+	}
+	size := heardSize{of: make(map[peer.ID]int)}
+	for i := 0; size.fits(full(i)); i++ {
+		for n := 0; size.fits(full(i)); n++ {
+			if n == 4 {
+				t.Fatal("five full announcements of one organisation fit")
+			}
+			size.add(full(i))
+		}
+	}
+	if size.all > maxHeard || size.all < maxHeard/2 {
+		t.Errorf("%d are remembered, want at most %d", size.all, maxHeard)
+	}
+	n := startNode(t, nil)
+	for i := range 6 {
+		key, topics := newKey(t), make([]string, commons.MaxServed)
+		for j := range topics {
+			topics[j] = fmt.Sprintf("x/y/z%d-%d", i, j)
+		}
+		if _, err := n.db.Put(t.Context(), said(t, key, 1, topics...), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.ex.hear(); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range n.ex.announcements() {
+		if h.record.Envelope != nil || h.record.Body != nil || len(h.served) != commons.MaxServed {
+			t.Errorf("%d bytes of a record are held in memory, with %d topics", len(h.record.Envelope)+len(h.record.Body), len(h.served))
+		}
+	}
+	if got := len(n.ex.announcements()); got != 6 {
+		t.Errorf("%d announcements are heard, want 6", got)
+	}
 }
 
 func TestAlike(t *testing.T) {

@@ -37,6 +37,10 @@ const (
 	gather = 100 * time.Millisecond
 	// lookAgain is how often delegations are looked at for their end.
 	lookAgain = time.Minute
+	// maxLeap bounds by how much an admin's list may be above the one that made it an
+	// admin. Without it one admin could take the highest revision there is, after which
+	// nobody could change the list any more.
+	maxLeap = 1 << 32
 )
 
 // Store is what a circle needs of the commons. It must be safe for concurrent use.
@@ -88,7 +92,8 @@ type Circle struct {
 	dropped commons.ID
 }
 
-// decoded is a record of the control topic; at most one field beside the record is set.
+// decoded is what a record of the control topic holds: a list of this circle and its
+// record, a delegation, or nothing of use.
 type decoded struct {
 	record     *commons.Record
 	list       *commons.Membership
@@ -184,7 +189,7 @@ func (c *Circle) update() (changed bool, err error) {
 	lists := make(map[*commons.Membership]*commons.Record)
 	for _, d := range c.known {
 		switch {
-		case d.list != nil && d.list.Circle == c.Name:
+		case d.list != nil:
 			lists[d.list] = d.record
 		case d.delegation != nil && c.Store.Valid(d.delegation, now):
 			next.hosts[d.delegation.Host] = append(next.hosts[d.delegation.Host], d.delegation.Organisation)
@@ -204,7 +209,8 @@ func (c *Circle) update() (changed bool, err error) {
 	return !next.equal(before), nil
 }
 
-// read decodes the records that are new, and forgets those that count no more.
+// read decodes the records that are new, and forgets those that count no more. Of lists of
+// other circles it keeps nothing: anybody can make any number of them.
 func (c *Circle) read() error {
 	known := make(map[commons.ID]*decoded)
 	for _, e := range c.Store.Control() {
@@ -219,9 +225,12 @@ func (c *Circle) read() error {
 		if err != nil {
 			return err
 		}
-		d := &decoded{record: r}
+		d := &decoded{}
 		if r.Kind == karasuv1.RecordKind_RECORD_KIND_MEMBERSHIP {
-			d.list, err = commons.DecodeMembership(r)
+			if !c.Open() && r.Key == commons.MembersKey(c.Name) {
+				d.record = r
+				d.list, err = commons.DecodeMembership(r)
+			}
 		} else if d.delegation, err = commons.DecodeHost(r); errors.Is(err, commons.ErrKind) {
 			err = nil // a rotation, which the store heeds itself
 		}
@@ -235,14 +244,15 @@ func (c *Circle) read() error {
 }
 
 // choose puts the list in force: of those that founding admins signed the highest, then
-// any higher one by an admin of the list so far. So founding admins have the last word,
-// and all nodes that know the same lists agree.
+// any higher one by an admin of the list so far, by at most maxLeap. So founding admins
+// have the last word, and all nodes that know the same lists agree.
 func (s *state) choose(founding []peer.ID, lists map[*commons.Membership]*commons.Record) {
 	admins := slices.Clone(founding)
 	for {
 		var best *commons.Membership
 		for l, r := range lists {
-			if !slices.Contains(admins, r.Author) || s.list != nil && l.Revision <= s.list.Revision {
+			if !slices.Contains(admins, r.Author) ||
+				s.list != nil && (l.Revision <= s.list.Revision || l.Revision-s.list.Revision > maxLeap) {
 				continue
 			}
 			if best == nil || l.Revision > best.Revision ||

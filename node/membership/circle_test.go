@@ -3,6 +3,7 @@ package membership_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -225,6 +226,52 @@ func TestListInForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after the end of the list", 0)
+}
+
+// TestHighestRevision: an admin who takes the highest revision there is has no list in
+// force, and does not keep the others from changing it.
+func TestHighestRevision(t *testing.T) {
+	founder, deputy, a := newParty(t), newParty(t), newParty(t)
+	w := newWorld(t, founder.signer, []peer.ID{founder.id})
+	w.list(founder, 1, member(deputy, admin))
+	w.list(deputy, 1+1<<32, member(deputy, admin))
+	if got := w.revision(); got != 1+1<<32 {
+		t.Errorf("list %d is in force, want the deputy's", got)
+	}
+	w.list(deputy, math.MaxUint64, member(deputy, admin))
+	if got := w.revision(); got != 1 {
+		t.Errorf("list %d is in force, want the founder's", got)
+	}
+	list, err := w.circle.Change(t.Context(), membership.Change{Organisation: a.id})
+	if err != nil || list.Revision != 2 || !w.in(a) {
+		t.Errorf("the founder's change: list %+v, error %v", list, err)
+	}
+}
+
+// TestListsOfOtherCircles: a node does not hold on to lists that are none of its own.
+func TestListsOfOtherCircles(t *testing.T) {
+	founder, stranger := newParty(t), newParty(t)
+	for name, founding := range map[string][]peer.ID{"a circle": {founder.id}, "an open network": nil} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, founder.signer, founding)
+			body, err := commons.MarshalBody(commons.EncodeMembership(&commons.Membership{Circle: "other", Revision: 1,
+				Members: []commons.Member{member(stranger, plain)}}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := stranger.signer.Seal(&karasuv1.Record{
+				Topic: commons.ControlTopic().String(), Kind: karasuv1.RecordKind_RECORD_KIND_MEMBERSHIP, Key: commons.MembersKey("other"),
+				Revision: 1, Created: noon.Unix(), NotAfter: noon.Add(time.Hour).Unix(), Body: body,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.put(r)
+			if n := w.circle.HeldLists(); n != 0 {
+				t.Errorf("%d lists are held in memory", n)
+			}
+		})
+	}
 }
 
 // TestRemovedMember: nothing new is taken, what was there stays, and goes on request.

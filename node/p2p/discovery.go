@@ -34,6 +34,7 @@ func (n *Network) startDiscovery() error {
 			dht.Mode(mode),
 			dht.ProtocolPrefix(dhtPrefix),
 			dht.DisableValues(),
+			dht.ProviderDatastore(newAdverts()),
 			dht.BootstrapPeers(n.settings.bootstrap...),
 		)
 		if err != nil {
