@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -417,9 +416,6 @@ func TestOnlyGRPC(t *testing.T) {
 		if res.StatusCode == http.StatusOK {
 			t.Error("HTTP/1 is answered")
 		}
-	}
-	if _, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addr().String()); err != nil {
-		t.Error(err)
 	}
 }
 

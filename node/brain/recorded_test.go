@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,16 +75,16 @@ func TestRecordedClient(t *testing.T) {
 	var states []string
 	for _, v := range recorded(t) {
 		switch v.Method {
-		case "/brain.Brain/persist_metrics":
+		case methods[0]:
 			persist(t, c, read(t, v.Request, &brainv1.JobMetrics{}))
-		case "/brain.Brain/optimize":
+		case methods[1]:
 			m := read(t, v.Request, &brainv1.OptimizeRequest{})
 			r := optimize(t, c, m).GetResource()
 			g := groups{stage: m.GetType(), workers: r.GetTaskGroupResources()["worker"].GetCount(), servers: r.GetTaskGroupResources()["ps"].GetCount()}
 			g.workerGiB = r.GetTaskGroupResources()["worker"].GetResource().GetMemory() / gib
 			g.singlePodGB = r.GetPodResources()["ctr-daily-edljob-ps-0"].GetMemory() / gib
 			plans = append(plans, g)
-		case "/brain.Brain/get_job_metrics":
+		case methods[2]:
 			m := read(t, v.Request, &brainv1.JobMetricsRequest{})
 			if m.GetJobUuid() != recordedJob {
 				t.Errorf("job %q", m.GetJobUuid())
@@ -121,53 +122,63 @@ func TestRecordedClient(t *testing.T) {
 	}
 }
 
-// FuzzRequests: whatever comes, answers are in the bounds of plans, nothing fails inside,
-// and what is stored can be gone on from.
+// methods that a request may be for.
+var methods = []string{"/brain.Brain/persist_metrics", "/brain.Brain/optimize", "/brain.Brain/get_job_metrics"}
+
+// FuzzRequests: whatever comes in between the requests of a job, answers are in the bounds
+// of plans, nothing fails inside, and what is stored can be gone on from.
 func FuzzRequests(f *testing.F) {
-	for _, c := range recorded(f) {
-		method := map[string]uint8{"/brain.Brain/persist_metrics": 0, "/brain.Brain/optimize": 1, "/brain.Brain/get_job_metrics": 2}[c.Method]
-		f.Add(method, c.Request, int64(60))
+	calls := recorded(f)
+	for i, c := range calls {
+		f.Add(uint8(i), uint8(slices.Index(methods, c.Method)), c.Request)
 	}
-	d := newDaemon(f)
-	f.Fuzz(func(t *testing.T, method uint8, raw []byte, seconds int64) {
-		if seconds > 0 && seconds < 1e5 {
-			d.set(time.Unix(recordedStart+seconds, 0))
-		}
-		var err error
-		switch method % 3 {
-		case 0:
-			m := &brainv1.JobMetrics{}
-			if proto.Unmarshal(raw, m) != nil {
-				return
-			}
-			_, err = d.brain.PersistMetrics(t.Context(), connect.NewRequest(m))
-		case 1:
-			m := &brainv1.OptimizeRequest{}
-			if proto.Unmarshal(raw, m) != nil {
-				return
-			}
-			var res *connect.Response[brainv1.OptimizeResponse]
-			if res, err = d.brain.Optimize(t.Context(), connect.NewRequest(m)); err == nil {
-				bounded(t, res.Msg)
-			}
-		case 2:
-			m := &brainv1.JobMetricsRequest{}
-			if proto.Unmarshal(raw, m) != nil {
-				return
-			}
-			var res *connect.Response[brainv1.JobMetricsResponse]
-			if res, err = d.brain.GetJobMetrics(t.Context(), connect.NewRequest(m)); err == nil && res.Msg.GetResponse().GetSuccess() && !json.Valid([]byte(res.Msg.GetJobMetrics())) {
-				t.Errorf("metrics are no JSON: %q", res.Msg.GetJobMetrics())
+	f.Fuzz(func(t *testing.T, before, method uint8, raw []byte) {
+		d := newDaemon(t)
+		d.set(time.Unix(recordedStart, 0).Add(6 * time.Minute))
+		for _, c := range calls[:int(before)%(len(calls)+1)] {
+			if err := d.handle(t, c.Method, c.Request); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if err != nil && (connect.CodeOf(err) == connect.CodeInternal || connect.CodeOf(err) == connect.CodeUnknown) {
+		err := d.handle(t, methods[int(method)%len(methods)], raw)
+		if code := connect.CodeOf(err); err != nil && (code == connect.CodeInternal || code == connect.CodeUnknown) {
 			t.Errorf("fails inside: %v", err)
 		}
-		if len(d.jobs.Jobs()) > 50 {
-			d.restart(t) // goes on from all that is stored
-			d = newDaemon(t)
-		}
+		d.restart(t)
 	})
+}
+
+// handle answers a request without a network. Bytes that are no message get no answer.
+func (d *daemon) handle(t *testing.T, method string, raw []byte) error {
+	t.Helper()
+	switch method {
+	case methods[0]:
+		m := &brainv1.JobMetrics{}
+		if proto.Unmarshal(raw, m) != nil {
+			return nil
+		}
+		_, err := d.brain.PersistMetrics(t.Context(), connect.NewRequest(m))
+		return err
+	case methods[1]:
+		m := &brainv1.OptimizeRequest{}
+		if proto.Unmarshal(raw, m) != nil {
+			return nil
+		}
+		res, err := d.brain.Optimize(t.Context(), connect.NewRequest(m))
+		if err == nil {
+			bounded(t, res.Msg)
+		}
+		return err
+	}
+	m := &brainv1.JobMetricsRequest{}
+	if proto.Unmarshal(raw, m) != nil {
+		return nil
+	}
+	res, err := d.brain.GetJobMetrics(t.Context(), connect.NewRequest(m))
+	if err == nil && res.Msg.GetResponse().GetSuccess() && !json.Valid([]byte(res.Msg.GetJobMetrics())) {
+		t.Errorf("metrics are no JSON: %q", res.Msg.GetJobMetrics())
+	}
+	return err
 }
 
 func bounded(t *testing.T, m *brainv1.OptimizeResponse) {
