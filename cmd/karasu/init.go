@@ -67,9 +67,17 @@ func (c initCmd) Run(a *app) error {
 		if known {
 			kept = " (kept)"
 		}
-		fmt.Fprintf(w, "Created the home of %s.\n  configuration  %s\n  identity       %s%s\n  data           %s\nNext: karasu daemon\n",
-			clean(c.Org), h.ConfigFile(), h.IdentityFile(), kept, h.DataDir)
+		fmt.Fprintf(w, "Created the home of %s.\n  configuration  %s\n  identity       %s%s\n  data           %s\nNext: %s\n",
+			clean(c.Org), h.ConfigFile(), h.IdentityFile(), kept, h.DataDir, a.daemonCommand())
 	})
+}
+
+// daemonCommand is what starts the daemon of the home that this command was about.
+func (a *app) daemonCommand() string {
+	if a.Home == "" {
+		return "karasu daemon"
+	}
+	return "karasu daemon --home " + a.Home
 }
 
 func (c initCmd) printJSON(a *app, h node.Home) error {

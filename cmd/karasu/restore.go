@@ -90,7 +90,7 @@ func (c restoreCmd) Run(a *app) (err error) {
 			return
 		}
 		fmt.Fprintf(w, "Restored %s to %s.\n", what, dir)
-		fmt.Fprintln(w, "Never run two daemons with one identity: stop the old one for good, and then start this one with: karasu daemon")
+		fmt.Fprintln(w, "Never run two daemons with one identity: stop the old one for good, and then start this one with: "+a.daemonCommand())
 	})
 }
 
