@@ -148,9 +148,8 @@ func TestHostileAnnouncements(t *testing.T) {
 	eventually(t, "a malformed one is refused", func() bool { return b.ex.Stats().Rejected[BadBody] == 1 })
 }
 
-// TestHeardIsBounded: of the announcements of one organisation, and of all together, so
-// much is remembered that memory is bounded, and none of its
-// envelope.
+// TestHeardIsBounded: what is remembered of the announcements of one organisation, and of
+// all together, is bounded; their envelopes are not kept.
 func TestHeardIsBounded(t *testing.T) {
 	author := func(i int) peer.ID { return peer.ID(fmt.Sprint("author ", i)) }
 	full := func(i int) *heard {
