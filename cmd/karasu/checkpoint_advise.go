@@ -120,7 +120,7 @@ func instant(s float64) string {
 
 func printPersist(w *bytes.Buffer, c *karasuv1.CheckpointCut, by map[uint32]*karasuv1.CheckpointStage) {
 	if len(c.GetPersist()) == 0 {
-		fmt.Fprintf(w, "  nothing: no later stage reads what %s wrote. A job that starts again leaves out what they do.\n", stageNumbers(c.GetBefore()))
+		fmt.Fprintf(w, "  nothing: no later stage reads what %s wrote. A job that starts again leaves that out.\n", stageNumbers(c.GetBefore()))
 		return
 	}
 	t := newTable(">STAGE", ">OUTPUT", ">80% FROM", ">TO", ">ENDS", "KIND", "CALL SITE", "OPERATORS")
