@@ -211,12 +211,12 @@ func New(ctx context.Context, home Home, config Config, o Options) (app *App, er
 	if err = a.newElastic(ctx); err != nil {
 		return nil, err
 	}
+	a.brain = a.newBrain()
 	observe, err := a.newMetrics()
 	if err != nil || o.NoAPI {
 		return a, err
 	}
 	a.checkpoints = a.newCheckpoints()
-	a.brain = a.newBrain()
 	token := ""
 	if config.API.TCP != "" {
 		if token, err = home.Token(); err != nil {
