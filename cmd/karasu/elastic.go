@@ -14,12 +14,13 @@ import (
 )
 
 type elasticCmd struct {
-	Plan     elasticPlanCmd     `cmd:"" help:"What a training job should start with."`
-	Report   elasticReportCmd   `cmd:"" help:"Tell how a training job does, and learn what it should run on now."`
-	Status   elasticStatusCmd   `cmd:"" help:"Training jobs, their plans and the last decision on each."`
-	Explain  elasticExplainCmd  `cmd:"" help:"Every decision on a training job, why, and from which figures."`
-	Finish   elasticFinishCmd   `cmd:"" help:"End a training job; later ones learn from it."`
-	Simulate elasticSimulateCmd `cmd:"" help:"Play training jobs on a finite cluster. Needs no daemon."`
+	Plan       elasticPlanCmd       `cmd:"" help:"What a training job should start with."`
+	Report     elasticReportCmd     `cmd:"" help:"Tell how a training job does, and learn what it should run on now."`
+	Status     elasticStatusCmd     `cmd:"" help:"Training jobs, their plans and the last decision on each."`
+	Explain    elasticExplainCmd    `cmd:"" help:"Every decision on a training job, why, and from which figures."`
+	Finish     elasticFinishCmd     `cmd:"" help:"End a training job; later ones learn from it."`
+	Simulate   elasticSimulateCmd   `cmd:"" help:"Play training jobs on a finite cluster. Needs no daemon."`
+	Controller elasticControllerCmd `cmd:"" help:"Advise or scale the training jobs of a Kubernetes cluster."`
 }
 
 // Help implements kong's interface for examples.
