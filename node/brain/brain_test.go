@@ -412,7 +412,7 @@ func TestOnlyGRPC(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{Protocols: &protocols}}
 	res, err := client.Post("http://"+s.Addr().String()+"/brain.Brain/get_job_metrics", "application/json", strings.NewReader(`{"jobUuid":"x"}`))
 	if err == nil {
-		defer res.Body.Close()
+		defer func() { _ = res.Body.Close() }()
 		if res.StatusCode == http.StatusOK {
 			t.Error("HTTP/1 is answered")
 		}

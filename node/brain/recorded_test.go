@@ -33,7 +33,7 @@ func recorded(t testing.TB) []call {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	var out []call
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
@@ -148,21 +148,22 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// handle answers a request without a network. Bytes that are no message get no answer.
+// handle answers a request without a network. Bytes that are no message are refused, as a
+// server does.
 func (d *daemon) handle(t *testing.T, method string, raw []byte) error {
 	t.Helper()
 	switch method {
 	case methods[0]:
 		m := &brainv1.JobMetrics{}
-		if proto.Unmarshal(raw, m) != nil {
-			return nil
+		if err := proto.Unmarshal(raw, m); err != nil {
+			return connect.NewError(connect.CodeInvalidArgument, err)
 		}
 		_, err := d.brain.PersistMetrics(t.Context(), connect.NewRequest(m))
 		return err
 	case methods[1]:
 		m := &brainv1.OptimizeRequest{}
-		if proto.Unmarshal(raw, m) != nil {
-			return nil
+		if err := proto.Unmarshal(raw, m); err != nil {
+			return connect.NewError(connect.CodeInvalidArgument, err)
 		}
 		res, err := d.brain.Optimize(t.Context(), connect.NewRequest(m))
 		if err == nil {
@@ -171,8 +172,8 @@ func (d *daemon) handle(t *testing.T, method string, raw []byte) error {
 		return err
 	}
 	m := &brainv1.JobMetricsRequest{}
-	if proto.Unmarshal(raw, m) != nil {
-		return nil
+	if err := proto.Unmarshal(raw, m); err != nil {
+		return connect.NewError(connect.CodeInvalidArgument, err)
 	}
 	res, err := d.brain.GetJobMetrics(t.Context(), connect.NewRequest(m))
 	if err == nil && res.Msg.GetResponse().GetSuccess() && !json.Valid([]byte(res.Msg.GetJobMetrics())) {
