@@ -195,7 +195,7 @@ func TestHostileReports(t *testing.T) {
 	before := s.Jobs()
 	good := elastic.Report{Job: "a", Time: at(20), Step: 20_000, StepsPerSecond: 10, Workers: 1, Servers: 1}
 	c.minutes(20)
-	for name, break_ := range map[string]func(*elastic.Report){
+	for name, spoil := range map[string]func(*elastic.Report){
 		"NaN":      func(r *elastic.Report) { r.StepsPerSecond = math.NaN() },
 		"infinite": func(r *elastic.Report) { r.StepsPerSecond = math.Inf(1) },
 		"negative": func(r *elastic.Report) { r.StepsPerSecond = -1 },
@@ -203,7 +203,7 @@ func TestHostileReports(t *testing.T) {
 		"no time":  func(r *elastic.Report) { r.Time = time.Time{} },
 	} {
 		bad := good
-		break_(&bad)
+		spoil(&bad)
 		if _, err := s.Report(t.Context(), good, bad); !errors.Is(err, elastic.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -82,7 +82,7 @@ func (s *Service) restore(ctx context.Context) error {
 	}
 	for _, j := range jobs {
 		var state elastic.JobState
-		if err := decode(j, &state, func() error { return state.Validate() }, &state.Job.ID); err != nil {
+		if err := decode(j, &state, func() (string, error) { return state.Job.ID, state.Validate() }); err != nil {
 			return err
 		}
 		if err := s.controller.RestoreJob(state); err != nil {
@@ -99,12 +99,12 @@ func (s *Service) restore(ctx context.Context) error {
 	}
 	for _, j := range jobs {
 		var f Finished
-		if err := decode(j, &f, func() error {
+		if err := decode(j, &f, func() (string, error) {
 			if f.Summary.Reports == 0 {
-				return nil
+				return f.State.Job.ID, nil
 			}
-			return f.Summary.Validate()
-		}, &f.State.Job.ID); err != nil {
+			return f.State.Job.ID, f.Summary.Validate()
+		}); err != nil {
 			return err
 		}
 		s.finished = append(s.finished, f)
@@ -113,13 +113,13 @@ func (s *Service) restore(ctx context.Context) error {
 }
 
 // decode reads a stored value, which must be valid and of the job that its key names.
-func decode(j private.ElasticJob, into any, validate func() error, id *string) error {
+func decode(j private.ElasticJob, into any, check func() (id string, err error)) error {
 	err := json.Unmarshal(j.State, into)
-	if err == nil && *id != j.ID {
-		err = fmt.Errorf("it is of job %q", *id)
-	}
 	if err == nil {
-		err = validate()
+		var id string
+		if id, err = check(); err == nil && id != j.ID {
+			err = fmt.Errorf("it is of job %q", id)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w: training job %q: %w", private.ErrCorrupt, j.ID, err)
