@@ -1,7 +1,7 @@
 # The targets that CI runs, one by one or all with `make ci`.
 TOOL = go tool -modfile=scripts/tools/$(1)/go.mod
 
-.PHONY: ci tidy fmt vet lint generate generated test race demo fuzz bench build
+.PHONY: ci tidy fmt vet lint generate generated test race demo fuzz bench build kubernetes
 
 ci: tidy fmt generated vet lint test race demo
 
@@ -31,6 +31,11 @@ generated: generate
 
 test:
 	go test ./...
+
+# The controller against a real API server and etcd, which are built once.
+kubernetes:
+	scripts/kubernetes/build
+	KARASU_REQUIRE_KUBERNETES=1 go test ./node/kubernetes
 
 # Everything once more under the race detector, but for long replays of one goroutine each.
 race:

@@ -190,7 +190,7 @@ func (c *Controller) drive(ctx context.Context, w *workload, pods []*unstructure
 	}
 	var news []elastic.Event
 	for _, e := range events {
-		if !c.told[e] {
+		if !c.told[once(e)] {
 			news = append(news, e)
 		}
 	}
@@ -200,7 +200,7 @@ func (c *Controller) drive(ctx context.Context, w *workload, pods []*unstructure
 		}
 	}
 	for _, e := range events {
-		told[e] = true
+		told[once(e)] = true
 	}
 	d, err := c.Decider.Plan(ctx, id)
 	if errors.Is(err, elastic.ErrUnknownJob) { // ended from elsewhere; started again at the next look
@@ -220,6 +220,12 @@ func (c *Controller) drive(ctx context.Context, w *workload, pods []*unstructure
 		}
 	}
 	return c.advise(ctx, w, newAdvice(d, standing))
+}
+
+// once is what makes an event the same: the limit of its pod may have changed since.
+func once(e elastic.Event) elastic.Event {
+	e.Memory = 0
+	return e
 }
 
 // finish ends the jobs of a kind that are no longer here.

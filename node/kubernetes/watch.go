@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -192,6 +193,9 @@ func (v verb) Unwrap() error { return v.error }
 // to do.
 func explain(err error, r schema.GroupVersionResource) error {
 	what, name := r.GroupResource().String(), "read"
+	if resource, part, ok := strings.Cut(r.Resource, "/"); ok {
+		what = schema.GroupResource{Group: r.Group, Resource: resource}.String() + "/" + part
+	}
 	var v verb
 	if errors.As(err, &v) {
 		name = v.name
