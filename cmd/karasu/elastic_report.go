@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"strconv"
@@ -115,7 +114,7 @@ func (c elasticReportCmd) read(a *app, now time.Time) (service.News, error) {
 		defer func() { _ = f.Close() }()
 		in, name = f, c.File
 	}
-	news, err := service.ReadNews(io.Reader(in), name, c.Job, now)
+	news, err := service.ReadNews(in, name, c.Job, now)
 	switch {
 	case errors.Is(err, elastic.ErrInvalid):
 		return news, wrongUse(err)
