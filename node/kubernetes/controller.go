@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -173,6 +174,11 @@ func (c *Controller) look(ctx context.Context) {
 		c.finish(ctx, k, here)
 	}
 	c.told = told
+	here := map[string]bool{}
+	for _, pod := range pods {
+		here[string(pod.GetUID())] = true
+	}
+	maps.DeleteFunc(c.resized, func(uid string, _ int) bool { return !here[uid] })
 }
 
 // drive tells the decider of one workload and does what it decided. Events that were told
