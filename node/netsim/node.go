@@ -26,6 +26,7 @@ type node struct {
 	key   crypto.PrivKey
 	dir   string
 	sync  time.Duration
+	wrap  func(exchange.Store) exchange.Store
 	bytes meter
 
 	// mu is held for reading by what uses the parts, and for writing by restarts.
@@ -48,13 +49,13 @@ func newKey(seed uint64, number int) (crypto.PrivKey, error) {
 	return priv, err
 }
 
-func newNode(dir string, seed uint64, number int, syncInterval time.Duration) (*node, error) {
-	key, err := newKey(seed, number)
+func newNode(dir string, o Options, number int) (*node, error) {
+	key, err := newKey(o.Seed, number)
 	if err != nil {
 		return nil, err
 	}
 	return &node{
-		key: key, dir: filepath.Join(dir, fmt.Sprintf("node%d", number)), sync: syncInterval,
+		key: key, dir: filepath.Join(dir, fmt.Sprintf("node%d", number)), sync: o.SyncInterval, wrap: o.wrap,
 	}, nil
 }
 
@@ -79,7 +80,7 @@ func (n *node) start(ctx context.Context) error {
 		return errors.Join(err, n.stop())
 	}
 	n.ex, err = exchange.New(exchange.Options{
-		Host: n.net.Host(), PubSub: n.net.PubSub(), Store: n.db, SyncInterval: n.sync,
+		Host: n.net.Host(), PubSub: n.net.PubSub(), Store: n.wrap(n.db), SyncInterval: n.sync,
 	})
 	if err == nil {
 		err = n.net.Start(ctx)
@@ -159,6 +160,16 @@ func (n *node) publish(ctx context.Context, drafts []draft) ([]*commons.Record, 
 		return nil, err
 	}
 	return records, nil
+}
+
+// held is how many records the node holds.
+func (n *node) held() int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if n.db == nil {
+		return 0
+	}
+	return n.db.Len()
 }
 
 // root is the fingerprint of all that the node holds.

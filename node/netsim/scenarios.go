@@ -17,6 +17,10 @@ const (
 	churnShare  = .3
 	churnRounds = 5
 	churnPause  = 300 * time.Millisecond
+	// remembering is how long nodes are left in peace before they are cut off: once a
+	// redial interval, which is a second or somewhat more on loopback, they note whom
+	// they are connected to, and whom to dial again later.
+	remembering = 3 * time.Second
 )
 
 // begin starts the nodes, lets all of them publish at once, and measures until each
@@ -62,6 +66,11 @@ func (g *group) lateJoiner(ctx context.Context) (Result, error) {
 // when they may talk again. It does not wait for the half an hour that a real one may
 // last: what is held in each half by then is the same.
 func (g *group) partition(ctx context.Context) (Result, error) {
+	select {
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	case <-time.After(remembering):
+	}
 	mem := startGauge()
 	half := len(g.nodes) / 2
 	parts := [][]*node{g.nodes[:half], g.nodes[half:]}
@@ -85,7 +94,7 @@ func (g *group) partition(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 		want, _ := holding(g.acked)
-		if _, converged, err := g.wait(ctx, part, want, time.Now()); err != nil || !converged {
+		if _, converged, err := await(ctx, g.opts, part, want, time.Now(), pollEvery); err != nil || !converged {
 			return Result{}, err
 		}
 		_, bytes := holding(g.acked[len(before):])
@@ -103,7 +112,7 @@ func (g *group) partition(ctx context.Context) (Result, error) {
 // chain connects each node with the next.
 func (g *group) chain(ctx context.Context, nodes []*node) error {
 	for i, n := range nodes[:len(nodes)-1] {
-		if err := n.persist(ctx, nodes[i+1], g.opts.Timeout); err != nil {
+		if err := n.persist(ctx, nodes[i+1], g.opts.Patience); err != nil {
 			return err
 		}
 	}

@@ -21,11 +21,11 @@ const (
 	// linksEach is how many others each node dials, so that it has twice as many
 	// connections on average: as many as a gossip mesh wants.
 	linksEach = 4
-	// pollEvery is how often nodes are asked what they hold, which bounds how exactly
-	// times are known.
-	pollEvery = 20 * time.Millisecond
-	// DefaultTimeout is how long a network may take to converge.
-	DefaultTimeout = 5 * time.Minute
+	// DefaultPatience is how long a network that does not converge may go without a new
+	// record at any node.
+	DefaultPatience = time.Minute
+	// DefaultTimeout is how long all measurements may take together.
+	DefaultTimeout = 20 * time.Minute
 	// maxNodes and maxHeld bound what one process can hold.
 	maxNodes = 1000
 	maxHeld  = 10_000_000
@@ -43,13 +43,18 @@ type Options struct {
 	Seed uint64
 	// SyncInterval is that of the nodes; 0 is the daemon's default.
 	SyncInterval time.Duration
-	// Timeout overrides [DefaultTimeout].
-	Timeout time.Duration
+	// Patience overrides [DefaultPatience], and Timeout [DefaultTimeout].
+	Patience, Timeout time.Duration
 	// Dir is where the databases are; empty is a temporary directory. What is made there
 	// is deleted.
 	Dir string
 	// Progress, if set, is told how many of all steps are done.
 	Progress func(done, total int)
+
+	// deadline follows from Timeout.
+	deadline time.Time
+	// wrap, for tests, stands between a node and its database.
+	wrap func(exchange.Store) exchange.Store
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -61,7 +66,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("%w: records of a node must be 1 to %d: %d", ErrOptions, exchange.DefaultRecordsPerAuthor/4, o.Records)
 	case o.Held < 1 || o.Held > maxHeld:
 		return o, fmt.Errorf("%w: records held must be 1 to %d: %d", ErrOptions, maxHeld, o.Held)
-	case o.SyncInterval < 0 || o.Timeout < 0:
+	case o.SyncInterval < 0 || o.Patience < 0 || o.Timeout < 0:
 		return o, fmt.Errorf("%w: times must not be negative", ErrOptions)
 	}
 	for _, s := range o.Scenarios {
@@ -72,8 +77,15 @@ func (o Options) withDefaults() (Options, error) {
 	if o.SyncInterval == 0 {
 		o.SyncInterval = exchange.DefaultSyncInterval
 	}
+	if o.Patience == 0 {
+		o.Patience = DefaultPatience
+	}
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
+	}
+	o.deadline = time.Now().Add(o.Timeout)
+	if o.wrap == nil {
+		o.wrap = func(s exchange.Store) exchange.Store { return s }
 	}
 	if o.Progress == nil {
 		o.Progress = func(int, int) {}
@@ -81,8 +93,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// late says that there is no time for another measurement.
+func (o Options) late() bool { return time.Now().After(o.deadline) }
+
 // Run measures. Errors wrap [ErrOptions] where the options are wrong; a network that
-// does not converge in time is no error.
+// does not converge in time is no error. What there was no time for, and scenarios that
+// would go on with a network that did not converge, are zero in the report.
 func Run(ctx context.Context, o Options) (report *Report, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
@@ -100,14 +116,8 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	if err := runNetwork(ctx, o, dir, report, step); err != nil {
 		return nil, err
 	}
-	for name, differ := range map[string]int{Reconcile100: 100, Reconcile100000: 100_000} {
-		if !slices.Contains(o.Scenarios, name) {
-			continue
-		}
-		if report.Scenarios[name], err = reconcile(ctx, o, dir, differ); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		step()
+	if err := runPair(ctx, o, dir, report, step); err != nil {
+		return nil, err
 	}
 	report.WallSeconds = time.Since(begin).Seconds()
 	return report, nil
@@ -124,6 +134,7 @@ func runNetwork(ctx context.Context, o Options, dir string, report *Report, step
 		return err
 	}
 	step()
+	rest := report.Converged
 	for _, s := range []struct {
 		name string
 		run  func(context.Context) (Result, error)
@@ -131,9 +142,14 @@ func runNetwork(ctx context.Context, o Options, dir string, report *Report, step
 		if !slices.Contains(o.Scenarios, s.name) {
 			continue
 		}
-		if report.Scenarios[s.name], err = s.run(ctx); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+		var res Result
+		if rest && !o.late() {
+			if res, err = s.run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			rest = res.Converged
 		}
+		report.Scenarios[s.name] = res
 		step()
 	}
 	return nil
@@ -153,7 +169,7 @@ type group struct {
 
 // add makes and starts a node without a link.
 func (g *group) add(ctx context.Context) (*node, error) {
-	n, err := newNode(g.dir, g.opts.Seed, len(g.nodes), g.opts.SyncInterval)
+	n, err := newNode(g.dir, g.opts, len(g.nodes))
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +192,7 @@ func (g *group) link(ctx context.Context, n *node, among []*node) error {
 		if dialled == linksEach {
 			break
 		}
-		errs = append(errs, n.persist(ctx, among[i], g.opts.Timeout))
+		errs = append(errs, n.persist(ctx, among[i], g.opts.Patience))
 		dialled++
 	}
 	return errors.Join(errs...)
@@ -214,44 +230,10 @@ func all(nodes []*node, f func(*node) error) error {
 	return errors.Join(errs...)
 }
 
-// holding is the fingerprint of records, and the bytes of their envelopes.
-func holding(records []*commons.Record) (root commons.Fingerprint, bytes int64) {
-	x := commons.NewIndex(time.Now)
-	for _, r := range records {
-		x.Insert(commons.Entry{ID: r.ID, Topic: r.Topic, Created: r.Created})
-		bytes += int64(len(r.Envelope))
-	}
-	return x.Root(0), bytes
-}
-
-// wait polls until nodes hold what they should, and returns after what time each did.
-func (g *group) wait(ctx context.Context, nodes []*node, want commons.Fingerprint, begin time.Time) (took []time.Duration, converged bool, err error) {
-	pending := slices.Clone(nodes)
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for {
-		pending = slices.DeleteFunc(pending, func(n *node) bool {
-			if n.root() != want {
-				return false
-			}
-			took = append(took, time.Since(begin))
-			return true
-		})
-		if len(pending) == 0 || time.Since(begin) > g.opts.Timeout {
-			return took, len(pending) == 0, nil
-		}
-		select {
-		case <-ctx.Done():
-			return took, false, ctx.Err()
-		case <-tick.C:
-		}
-	}
-}
-
 // measure waits for nodes, which lack so many bytes each, to hold everything.
 func (g *group) measure(ctx context.Context, nodes []*node, lacking int64, begin time.Time, moved map[*node]int64, mem *gauge) (Result, error) {
 	want, _ := holding(g.acked)
-	took, converged, err := g.wait(ctx, nodes, want, begin)
+	took, converged, err := await(ctx, g.opts, nodes, want, begin, pollEvery)
 	most, _ := mem.end()
 	if err != nil {
 		return Result{}, err
