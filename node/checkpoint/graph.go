@@ -56,7 +56,7 @@ func (g *goal) measured(e *model.Execution) (*jobGraph, error) {
 		return nil, fmt.Errorf("stages of %s: %w", e.Origin, err)
 	}
 	out := newJobGraph(graph, stages, e.Framework)
-	out.assumptions = append(notes, recordNotes(e)...)
+	out.assumptions = slices.Concat(notes, recordNotes(e))
 	for _, a := range assumed {
 		out.assumptions = append(out.assumptions, a.String())
 	}
@@ -115,7 +115,7 @@ func (g *goal) predicted(e *model.Execution, f *stage.Forecast) (*jobGraph, erro
 		return nil, fmt.Errorf("predicted stages of %s: %w", e.Origin, err)
 	}
 	out := newJobGraph(graph, stages, e.Framework)
-	out.forecast, out.assumptions = by, append(notes, recordNotes(e)...)
+	out.forecast, out.assumptions = by, slices.Concat(notes, recordNotes(e))
 	return out, nil
 }
 
