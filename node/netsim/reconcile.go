@@ -157,8 +157,8 @@ func (p *pair) reconcile(ctx context.Context, dir string, differ int) (res Resul
 func (p *pair) sessions(ctx context.Context) (most int, err error) {
 	for begin := time.Now(); time.Since(begin) < settle; {
 		a, b := int(p.nodes[0].ex.Stats().Syncs), int(p.nodes[1].ex.Stats().Syncs)
-		same := a == b && a == most && a > 0
-		if most = max(a, b); same {
+		before := most
+		if most = max(a, b); most > 0 && most == before && min(a, b) == most {
 			break
 		}
 		select {

@@ -81,12 +81,11 @@ func TestPatience(t *testing.T) {
 	now := time.Now()
 	p := newPatience(Options{Patience: time.Minute, deadline: now.Add(time.Hour)})
 	p.last = now
-	at := func(d time.Duration) time.Time { return now.Add(d) }
 	second := 0
 	wait := func(seconds, held int) (over bool) {
 		for range seconds {
 			second++
-			over = p.over(held, at(time.Duration(second)*time.Second))
+			over = p.over(held, now.Add(time.Duration(second)*time.Second))
 		}
 		return over
 	}
@@ -97,10 +96,10 @@ func TestPatience(t *testing.T) {
 		t.Error("not given up although none came for a minute")
 	}
 	wait(1, 4)
-	if p.over(4, at(50*time.Minute)) {
+	if p.over(4, now.Add(50*time.Minute)) {
 		t.Error("given up as the machine was suspended")
 	}
-	if !p.over(5, at(61*time.Minute)) {
+	if !p.over(5, now.Add(61*time.Minute)) {
 		t.Error("not given up although the time is over")
 	}
 }
